@@ -28,7 +28,8 @@
 // Blocks per SM.
 constexpr int kFmaBlocks = 4, kMmaBlocks = kEmulated ? 1 : 2, kSharedBlocks = 4;
 constexpr int kL2Blocks = kEmulated ? 1 : 4;
-constexpr int kTurns = 5000;  // of a timed launch: milliseconds, so its overhead is negligible
+// Loop iterations of a timed launch: it lasts milliseconds, so its overhead is negligible.
+constexpr int kIterations = 5000;
 
 template <class T>
 T* as(DeviceArray<float>& array) {
@@ -38,7 +39,7 @@ T* as(DeviceArray<float>& array) {
 constexpr std::make_index_sequence<std::size(kSteps)> kAllSteps;
 
 // Describes the launches of all kernels on the arrays, for a GPU with `sm_count` SMs.
-struct Works {
+struct Workloads {
     Arrays& x;
     int sm_count;
     int l2_pieces;  // read by each block of read_l2
@@ -50,83 +51,87 @@ struct Works {
 
     // Chains in registers, each of which starts from an element. `flop` is that of one lane of an
     // instruction.
-    Work in_chains(const char* name, Limit limit, size_t element, double flop, int turns,
-                   const std::function<void()>& launch) const {
+    Workload in_chains(const char* name, Limit limit, size_t element, double flop, int iterations,
+                       const std::function<void()>& launch) const {
         const int blocks = kFmaBlocks * sm_count;
-        const double bytes = double(chains()) * element, steps = double(kUnroll) * turns;
+        const double bytes = double(chains()) * element, steps = double(kUnroll) * iterations;
         const Traffic moved = {bytes, bytes + blocks * sizeof(Elapsed), 0};
         const double issued = double(kFmaBlocks) * kThreads / 32 / 4 * kChains * steps;
         return {name, limit, moved, flop * chains() * steps, launch, blocks, issued};
     }
 
-    Work copied() const {
+    Workload copied() const {
         return {"copy", &Limits::bandwidth_gbs, {x.bytes(), x.bytes(), 0}, 0, [*this] {
                     copy<<<x.floats / 4 / kThreads, kThreads>>>(as<float4>(x.a), as<float4>(x.c));
                 }};
     }
-    Work added() const {
+    Workload added() const {
         const Traffic moved = {2 * x.bytes(), x.bytes(), 0};
         return {"read_2_write_1", &Limits::bandwidth_gbs, moved, 0, [*this] {
                     add<<<x.floats / 4 / kThreads, kThreads>>>(as<float4>(x.a), as<float4>(x.b),
                                                                as<float4>(x.c));
                 }};
     }
-    Work l2(int turns) const {
+    Workload l2(int iterations) const {
         const int blocks = kL2Blocks * sm_count, pieces = l2_pieces;
         const double once = double(blocks) * pieces * kL2Loads * kThreads * sizeof(uint4);
-        const Traffic moved = {turns * once, double(blocks) * kThreads * sizeof(unsigned), 0};
+        const Traffic moved = {iterations * once, double(blocks) * kThreads * sizeof(unsigned), 0};
         return {"l2", &Limits::l2_gbs, moved, 0, [=, *this] {
-                    read_l2<<<blocks, kThreads>>>(turns, pieces, as<uint4>(x.a), as<unsigned>(x.c));
+                    read_l2<<<blocks, kThreads>>>(iterations, pieces, as<uint4>(x.a),
+                                                  as<unsigned>(x.c));
                 }};
     }
-    Work shared(int turns) const {
+    Workload shared(int iterations) const {
         const int blocks = kSharedBlocks * sm_count;
         const Traffic moved = {double(blocks) * kSharedVectors * sizeof(uint4),
                                double(sums()) * sizeof(unsigned),
-                               double(sums()) * kLoads * turns * sizeof(uint4)};
+                               double(sums()) * kLoads * iterations * sizeof(uint4)};
         return {"shared_memory", &Limits::shared_gbs, moved, 0, [=, *this] {
-                    read_shared<<<blocks, kThreads>>>(turns, as<uint4>(x.a), as<unsigned>(x.c));
+                    read_shared<<<blocks, kThreads>>>(iterations, as<uint4>(x.a),
+                                                      as<unsigned>(x.c));
                 }};
     }
-    Work fma(int turns) const {
-        return in_chains("fp32_fma", &Limits::fp32_gflops, sizeof(float), 2, turns, [=, *this] {
-            fma_chains<<<kFmaBlocks * sm_count, kThreads>>>(turns, kAddend, x.a.data(), x.c.data(),
-                                                            x.own.data());
-        });
+    Workload fma(int iterations) const {
+        return in_chains("fp32_fma", &Limits::fp32_gflops, sizeof(float), 2, iterations,
+                         [=, *this] {
+                             fma_chains<<<kFmaBlocks * sm_count, kThreads>>>(
+                                 iterations, kAddend, x.a.data(), x.c.data(), x.elapsed.data());
+                         });
     }
-    Work half2s(int turns, half2 even, half2 odd) const {
-        return in_chains("fp16_pairs", &Limits::half2_gflops, sizeof(half2), 4, turns, [=, *this] {
-            half2_chains<<<kFmaBlocks * sm_count, kThreads>>>(turns, __floats2half2_rn(-1, -1),
-                                                              even, odd, as<half2>(x.a),
-                                                              as<half2>(x.c), x.own.data());
-        });
+    Workload half2s(int iterations, half2 even, half2 odd) const {
+        return in_chains("half2_fma", &Limits::half2_gflops, sizeof(half2), 4, iterations,
+                         [=, *this] {
+                             half2_chains<<<kFmaBlocks * sm_count, kThreads>>>(
+                                 iterations, __floats2half2_rn(-1, -1), even, odd, as<half2>(x.a),
+                                 as<half2>(x.c), x.elapsed.data());
+                         });
     }
-    Work mma(int turns) const {
+    Workload mma(int iterations) const {
         const int blocks = kMmaBlocks * sm_count;
         const Traffic moved = {2.0 * mma_warps() * kMma * kMatrix * sizeof(half),
                                double(mma_results()) * sizeof(float) + blocks * sizeof(Elapsed), 0};
         const auto launch = [=, *this] {
-            mma_chains<<<blocks, kMmaThreads>>>(turns, as<half>(x.a), as<half>(x.b), x.c.data(),
-                                                x.own.data());
+            mma_chains<<<blocks, kMmaThreads>>>(iterations, as<half>(x.a), as<half>(x.b),
+                                                x.c.data(), x.elapsed.data());
         };
-        const double flop = 2.0 * mma_results() * kEdge * kMmaUnroll * turns;
-        // Each mma_sync is two m16n8k16.
+        const double flop = 2.0 * mma_results() * kEdge * kMmaUnroll * iterations;
+        // From sm_80 on each mma_sync of 16 x 16 x 16 compiles to two m16n8k16 (HMMA.16816).
         const double each =
-            2.0 * kMma * kMma * kMmaUnroll * turns * kMmaBlocks * kMmaThreads / 32 / 4;
+            2.0 * kMma * kMma * kMmaUnroll * iterations * kMmaBlocks * kMmaThreads / 32 / 4;
         return {"tensor_mma_sync", &Limits::tensor_gflops, moved, flop, launch, blocks, each};
     }
-    Work warpgroup_mma(int turns) const {
+    Workload warpgroup_mma(int iterations) const {
         const int blocks = sm_count;
         const auto launch = [=, *this] {
-            launch_wgmma_chains(blocks, turns, as<half>(x.a), as<half>(x.b), x.c.data(),
-                                x.own.data());
+            launch_wgmma_chains(blocks, iterations, as<half>(x.a), as<half>(x.b), x.c.data(),
+                                x.elapsed.data());
         };
-        const double all = double(kWgGroups) * kWgUnroll * kWgK / 16 * turns;  // m64n256k16
+        const double all = double(kWgGroups) * kWgUnroll * kWgK / 16 * iterations;  // m64n256k16
         const double flop = 2.0 * 64 * 256 * 16 * all * blocks;
         return {"tensor_wgmma", &Limits::wgmma_gflops, {}, flop, launch, blocks, all};
     }
     template <int kCount>
-    Work swept() const {
+    Workload swept() const {
         const Traffic moved = {x.bytes(), x.bytes(), 0};
         const double flop = 2.0 * kCount * x.floats;
         return {format("sweep, %d steps", kCount), &Limits::fp32_gflops, moved, flop, [*this] {
@@ -135,48 +140,49 @@ struct Works {
                 }};
     }
     template <size_t... i>
-    std::vector<Work> all_swept(std::index_sequence<i...>) const {
+    std::vector<Workload> all_swept(std::index_sequence<i...>) const {
         return {swept<kSteps[i]>()...};
     }
 };
 
 // Throws Failure(kWrongResult) where a kernel's result is not what the host computes.
-void verify(Arrays& x, const Works& works) {
+void verify(Arrays& x, const Workloads& workloads) {
     x.put_floats();
-    x.verify(works.copied(), x.floats, x.floats_a);
+    x.verify(workloads.copied(), x.floats, x.floats_a);
     std::vector<float> y = x.floats_a;
     for (size_t i = 0; i < y.size(); ++i) y[i] += x.floats_b[i];
-    x.verify(works.added(), x.floats, y);
+    x.verify(workloads.added(), x.floats, y);
     y = x.floats_a;
     int taken = 0;
-    for (const Work& work : works.all_swept(kAllSteps)) {
-        const int steps = int(work.flop / 2 / x.floats);
+    for (const Workload& workload : workloads.all_swept(kAllSteps)) {
+        const int steps = int(workload.flop / 2 / x.floats);
         advance<true>(y, steps - taken);
         taken = steps;
-        x.verify(work, x.floats, y);
+        x.verify(workload, x.floats, y);
     }
-    for (const int turns : {1, 2, 5}) {
+    for (const int iterations : {1, 2, 5}) {
         y = x.floats_a;
-        advance<true>(y, turns * kUnroll);
-        x.verify(works.fma(turns), works.chains(), y);
-        x.verify(works.shared(turns), works.sums(), x.shared_sums(turns));
-        const int blocks = kL2Blocks * works.sm_count;
-        const std::vector<unsigned> sums = x.l2_sums(blocks, works.l2_pieces, turns);
-        x.verify(works.l2(turns), sums.size(), sums);
+        advance<true>(y, iterations * kUnroll);
+        x.verify(workloads.fma(iterations), workloads.chains(), y);
+        x.verify(workloads.shared(iterations), workloads.sums(), x.shared_sums(iterations));
+        const int blocks = kL2Blocks * workloads.sm_count;
+        const std::vector<unsigned> sums = x.l2_sums(blocks, workloads.l2_pieces, iterations);
+        x.verify(workloads.l2(iterations), sums.size(), sums);
     }
     x.put_halves();
-    for (const int turns : {1, 2, 5}) {
+    for (const int iterations : {1, 2, 5}) {
         // z becomes even - z, and after the next step odd - (even - z): 2 more in the lower half of
         // each pair, 3 less in the upper.
         std::vector<half> z = x.halves_a;
         for (size_t i = 0; i < z.size(); ++i)
-            z[i] = half(float(z[i]) + float(i % 2 ? -3 : 2) * kUnroll / 2 * turns);
+            z[i] = half(float(z[i]) + float(i % 2 ? -3 : 2) * kUnroll / 2 * iterations);
         const half2 even = __floats2half2_rn(0, 1), odd = __floats2half2_rn(2, -2);
-        x.verify(works.half2s(turns, even, odd), 2 * works.chains(), z);
-        x.verify(works.mma(turns), works.mma_results(), x.mma_sums(works.mma_results(), turns));
+        x.verify(workloads.half2s(iterations, even, odd), 2 * workloads.chains(), z);
+        x.verify(workloads.mma(iterations), workloads.mma_results(),
+                 x.mma_sums(workloads.mma_results(), iterations));
         if (!has_wgmma()) continue;
-        const std::vector<float> sums = x.warpgroup_sums(works.sm_count, turns);
-        x.verify(works.warpgroup_mma(turns), sums.size(), sums);
+        const std::vector<float> sums = x.warpgroup_sums(workloads.sm_count, iterations);
+        x.verify(workloads.warpgroup_mma(iterations), sums.size(), sums);
     }
 }
 
@@ -202,13 +208,13 @@ void measure(const BenchmarkOptions& o, bool clock_only, Report& report) {
     // All blocks together read half of what L2 holds.
     const int l2_pieces = std::max(1, int(timer.l2_bytes / 2 / timer.sm_count / kL2Blocks /
                                           (kL2Loads * kThreads * sizeof(uint4))));
-    const Works works = {x, timer.sm_count, kEmulated ? 1 : l2_pieces};
-    if (clock_only) {  // the GPU lowers it for mma.sync, and further for wgmma
-        std::vector<Work> all = {works.fma(kTurns), works.mma(kTurns)};
-        if (has_wgmma()) all.push_back(works.warpgroup_mma(kTurns));
+    const Workloads workloads = {x, timer.sm_count, kEmulated ? 1 : l2_pieces};
+    if (clock_only) {  // the clock is lower under mma.sync, and lower still under wgmma
+        std::vector<Workload> all = {workloads.fma(kIterations), workloads.mma(kIterations)};
+        if (has_wgmma()) all.push_back(workloads.warpgroup_mma(kIterations));
         return compare_clocks(timer, x, all);
     }
-    in_each_order([&] { verify(x, works); });
+    in_each_order([&] { verify(x, workloads); });
     progress("");
     std::printf("%s: all results verified. Arrays of %.1f MiB.\n", timer.gpu.full_name.c_str(),
                 x.bytes() / (1 << 20));
@@ -219,23 +225,23 @@ void measure(const BenchmarkOptions& o, bool clock_only, Report& report) {
         "flop/byte) from this run's figures\n");
     Timing timing = {timer, x, o.repeat, report};
     x.put_floats();
-    const double copied = timing.limit(works.copied());
-    timing.limit(works.added());
-    timing.limit(works.l2(kTurns / 10));
-    timing.limit(works.shared(kTurns));
-    const double fma = timing.limit(works.fma(kTurns));
+    const double copied = timing.limit(workloads.copied());
+    timing.limit(workloads.added());
+    timing.limit(workloads.l2(kIterations / 10));
+    timing.limit(workloads.shared(kIterations));
+    const double fma = timing.limit(workloads.fma(kIterations));
     x.put_halves();
     const half2 one = __floats2half2_rn(1, 1);  // the value alternates between z and 1 - z
-    timing.limit(works.half2s(kTurns, one, one));
+    timing.limit(workloads.half2s(kIterations, one, one));
     x.put_real_halves();
-    timing.limit(works.mma(kTurns));
-    if (has_wgmma()) timing.limit(works.warpgroup_mma(kTurns));
+    timing.limit(workloads.mma(kIterations));
+    if (has_wgmma()) timing.limit(workloads.warpgroup_mma(kIterations));
     else std::printf("tensor_wgmma is left out: not compiled for sm_90a, or another GPU\n");
     x.put_floats();
     std::vector<double> fractions;
-    for (const Work& work : works.all_swept(kAllSteps)) {
+    for (const Workload& workload : workloads.all_swept(kAllSteps)) {
         const int steps = kSteps[fractions.size()];
-        fractions.push_back(timing.point(work, steps, attainable(fma, copied, steps)));
+        fractions.push_back(timing.point(workload, steps, attainable(fma, copied, steps)));
     }
     print_fractions(fractions, fma, copied);
     report.save();

@@ -23,8 +23,8 @@ constexpr int kEdge = 16, kMatrix = kEdge * kEdge, kMma = 4;
 constexpr int kMmaUnroll = 4, kMmaThreads = 128;
 constexpr int kL2Loads = 8;  // of a thread, under way at the same time: 32 KiB of a block
 constexpr int kSharedVectors = 2048;  // uint4s in shared memory, 32 KiB
-// A turn of read_shared has kLoads loads, kLoadStride uint4s apart. They begin at one of kBases
-// bases, which the turns go through in steps of kBaseStep.
+// An iteration of read_shared has kLoads loads, kLoadStride uint4s apart. They begin at one of
+// kBases bases, which the iterations go through in steps of kBaseStep.
 constexpr int kLoads = 16, kLoadStride = 80, kBases = 512, kBaseStep = 37;
 
 static_assert(4 * kSweepVectors == kChains, "the sweep has as many chains as fma_chains");
@@ -36,11 +36,11 @@ static_assert((kBases & (kBases - 1)) == 0 && kBaseStep % 2 == 1,
               "the bases wrap by a mask, and all occur");
 
 // A kernel that reads its own clock ends with this, once all warps of the block are done.
-__device__ inline void report_elapsed(const Elapsed& begin, Elapsed* own) {
+__device__ inline void report_elapsed(const Elapsed& begin, Elapsed* elapsed) {
     __syncthreads();
     const Elapsed end = clock_now();
     if (threadIdx.x == 0)
-        own[blockIdx.x] = {end.cycles - begin.cycles, end.nanoseconds - begin.nanoseconds};
+        elapsed[blockIdx.x] = {end.cycles - begin.cycles, end.nanoseconds - begin.nanoseconds};
 }
 
 // Each thread copies one float4. On an H200 four a thread, or persistent blocks, are slower: see
@@ -95,42 +95,42 @@ __global__ void __launch_bounds__(kThreads) sweep(float addend, const float4* a,
 }
 
 __global__ void __launch_bounds__(kThreads)
-    fma_chains(int turns, float addend, const float* a, float* c, Elapsed* own) {
+    fma_chains(int iterations, float addend, const float* a, float* c, Elapsed* elapsed) {
     const size_t first = size_t(blockIdx.x) * kChains * kThreads + threadIdx.x;
     float x[kChains];
 #pragma unroll
     for (int i = 0; i < kChains; ++i) x[i] = a[first + i * kThreads];
     const Elapsed begin = clock_now();
 #pragma unroll 1
-    for (int turn = 0; turn < turns; ++turn) steps<kUnroll>(x, addend);
-    report_elapsed(begin, own);
+    for (int iteration = 0; iteration < iterations; ++iteration) steps<kUnroll>(x, addend);
+    report_elapsed(begin, elapsed);
 #pragma unroll
     for (int i = 0; i < kChains; ++i) c[first + i * kThreads] = x[i];
 }
 
 // Two addends take turns: with a factor of -1, two steps add their difference.
 __global__ void __launch_bounds__(kThreads)
-    half2_chains(int turns, half2 factor, half2 even, half2 odd, const half2* a, half2* c,
-                 Elapsed* own) {
+    half2_chains(int iterations, half2 factor, half2 even, half2 odd, const half2* a, half2* c,
+                 Elapsed* elapsed) {
     const size_t first = size_t(blockIdx.x) * kChains * kThreads + threadIdx.x;
     half2 x[kChains];
 #pragma unroll
     for (int i = 0; i < kChains; ++i) x[i] = a[first + i * kThreads];
     const Elapsed begin = clock_now();
 #pragma unroll 1
-    for (int turn = 0; turn < turns; ++turn)
+    for (int iteration = 0; iteration < iterations; ++iteration)
 #pragma unroll
         for (int s = 0; s < kUnroll; ++s)
 #pragma unroll
             for (int i = 0; i < kChains; ++i) x[i] = __hfma2(x[i], factor, s % 2 ? odd : even);
-    report_elapsed(begin, own);
+    report_elapsed(begin, elapsed);
 #pragma unroll
     for (int i = 0; i < kChains; ++i) c[first + i * kThreads] = x[i];
 }
 
 // Each warp adds the products of its own matrices to its accumulators, again and again.
 __global__ void __launch_bounds__(kMmaThreads)
-    mma_chains(int turns, const half* A, const half* B, float* C, Elapsed* own) {
+    mma_chains(int iterations, const half* A, const half* B, float* C, Elapsed* elapsed) {
     const size_t warp = (size_t(blockIdx.x) * kMmaThreads + threadIdx.x) / 32;
     wmma::fragment<wmma::matrix_a, kEdge, kEdge, kEdge, half, wmma::row_major> a[kMma];
     wmma::fragment<wmma::matrix_b, kEdge, kEdge, kEdge, half, wmma::row_major> b[kMma];
@@ -144,14 +144,14 @@ __global__ void __launch_bounds__(kMmaThreads)
     }
     const Elapsed begin = clock_now();
 #pragma unroll 1
-    for (int turn = 0; turn < turns; ++turn)
+    for (int iteration = 0; iteration < iterations; ++iteration)
 #pragma unroll
         for (int s = 0; s < kMmaUnroll; ++s)
 #pragma unroll
             for (int ij = 0; ij < kMma * kMma; ++ij)
                 wmma::mma_sync(acc[ij / kMma][ij % kMma], a[ij / kMma], b[ij % kMma],
                                acc[ij / kMma][ij % kMma]);
-    report_elapsed(begin, own);
+    report_elapsed(begin, elapsed);
 #pragma unroll
     for (int ij = 0; ij < kMma * kMma; ++ij)
         wmma::store_matrix_sync(C + (warp * kMma * kMma + ij) * kMatrix, acc[ij / kMma][ij % kMma],
@@ -161,11 +161,11 @@ __global__ void __launch_bounds__(kMmaThreads)
 // Each block reads `pieces` of its own, again and again: all blocks together less than L2 holds.
 // __ldcg bypasses L1, which would keep them.
 __global__ void __launch_bounds__(kThreads)
-    read_l2(int turns, int pieces, const uint4* a, unsigned* c) {
+    read_l2(int iterations, int pieces, const uint4* a, unsigned* c) {
     a += size_t(blockIdx.x) * pieces * kL2Loads * kThreads + threadIdx.x;
     unsigned sum = 0;
 #pragma unroll 1
-    for (int turn = 0; turn < turns; ++turn)
+    for (int iteration = 0; iteration < iterations; ++iteration)
 #pragma unroll 1
         for (int piece = 0; piece < pieces; ++piece) {
             uint4 v[kL2Loads];
@@ -173,15 +173,16 @@ __global__ void __launch_bounds__(kThreads)
             for (int i = 0; i < kL2Loads; ++i) v[i] = __ldcg(a + (piece * kL2Loads + i) * kThreads);
 #pragma unroll
             for (int i = 0; i < kL2Loads; ++i)
-                sum += (v[i].x + v[i].y + v[i].z + v[i].w) ^ unsigned(turn);
+                sum += (v[i].x + v[i].y + v[i].z + v[i].w) ^ unsigned(iteration);
         }
     c[blockIdx.x * kThreads + threadIdx.x] = sum;
 }
 
 // Each thread adds up what it reads, 16 bytes at a time. The eight lanes that are served together
 // read 128 neighbouring bytes, which are in 32 different banks wherever they start. The start
-// changes at every turn: otherwise the compiler would load once for all turns.
-__global__ void __launch_bounds__(kThreads) read_shared(int turns, const uint4* a, unsigned* c) {
+// changes at every iteration: otherwise the compiler would load once for all iterations.
+__global__ void __launch_bounds__(kThreads)
+    read_shared(int iterations, const uint4* a, unsigned* c) {
     __shared__ uint4 shared[kSharedVectors];
 #pragma unroll
     for (int i = 0; i < kSharedVectors; i += kThreads) shared[i + threadIdx.x] = a[i + threadIdx.x];
@@ -189,7 +190,7 @@ __global__ void __launch_bounds__(kThreads) read_shared(int turns, const uint4* 
     unsigned sum = 0;
     int base = 0;
 #pragma unroll 1
-    for (int turn = 0; turn < turns; ++turn) {
+    for (int iteration = 0; iteration < iterations; ++iteration) {
 #pragma unroll
         for (int i = 0; i < kLoads; ++i) {
             const uint4 v = shared[base + threadIdx.x + i * kLoadStride];

@@ -15,7 +15,7 @@
 #include "common/roofline.h"
 
 // A launch, and what its threads do. It measures `limit`: GB/s of what moves, or GFLOP/s.
-struct Work {
+struct Workload {
     std::string what;
     Limit limit;
     Traffic moved;
@@ -38,7 +38,7 @@ struct Work {
 class Arrays {
 public:
     Arrays(size_t floats, int most_blocks)
-        : floats(floats), a(floats), b(floats), c(floats), own(most_blocks) {
+        : floats(floats), a(floats), b(floats), c(floats), elapsed(most_blocks) {
         std::mt19937 random(3);
         for (std::vector<half>* halves : {&halves_a, &halves_b})
             for (half& each : *halves) each = half(float(random() % 128) - 64);
@@ -68,12 +68,12 @@ public:
     // Of the last launch of a kernel that reads its own clock: the mean clock of its blocks, which
     // differ by up to 1%, and the cycles of one that was slower than 95% of them. Schedulers may
     // prefer the warps of one block.
-    struct Own {
+    struct BlockClock {
         double mhz, cycles;
     };
-    Own own_clock(int blocks) {
+    BlockClock block_clock(int blocks) {
         std::vector<Elapsed> all(blocks);
-        own.read(0, blocks, all.data());
+        elapsed.read(0, blocks, all.data());
         Elapsed sum = {0, 0};
         for (const Elapsed& each : all) {
             sum.cycles += each.cycles;
@@ -85,54 +85,54 @@ public:
         return {mhz_of(sum), double(slow->cycles)};
     }
 
-    // Runs `work`: c must then start with `count` elements that are `period` over and over, bit by
-    // bit. What is not written stays NaN. Throws Failure.
+    // Runs `workload`: c must then start with `count` elements that are `period` over and over, bit
+    // by bit. What is not written stays NaN. Throws Failure.
     template <class T>
-    void verify(const Work& work, size_t count, const std::vector<T>& period) {
-        progress(work.what + ": verifying");
+    void verify(const Workload& workload, size_t count, const std::vector<T>& period) {
+        progress(workload.what + ": verifying");
         check_cuda(cudaMemset(c.data(), 0xff, floats * sizeof(float)), "cudaMemset");
-        run_checked(work.what, work.moved, work.launch);
+        run_checked(workload.what, workload.moved, workload.launch);
         std::vector<T> part(std::min<size_t>(count, 1 << 24));
         for (size_t first = 0; first < count; first += part.size()) {
             const size_t length = std::min(part.size(), count - first);
             const T* from = reinterpret_cast<const T*>(c.data()) + first;
             check_cuda(cudaMemcpy(part.data(), from, length * sizeof(T), cudaMemcpyDeviceToHost),
                        "cudaMemcpy from the device");
-            check_periodic(work.what, part.data(), first, length, period);
+            check_periodic(workload.what, part.data(), first, length, period);
         }
     }
 
     // What the threads of a block of read_shared add up.
-    std::vector<unsigned> shared_sums(int turns) const {
+    std::vector<unsigned> shared_sums(int iterations) const {
         std::vector<unsigned> words(4 * kSharedVectors), sums(kThreads);
         std::memcpy(words.data(), floats_a.data(), words.size() * sizeof(unsigned));
         for (int t = 0; t < kThreads; ++t)
-            for (int turn = 0; turn < turns; ++turn)
+            for (int iteration = 0; iteration < iterations; ++iteration)
                 for (int i = 0; i < kLoads; ++i)
                     for (int word = 0; word < 4; ++word) {
-                        const int quad = turn * kBaseStep % kBases + t + i * kLoadStride;
+                        const int quad = iteration * kBaseStep % kBases + t + i * kLoadStride;
                         sums[t] += words[4 * quad + word];
                     }
         return sums;
     }
     // What the threads of `blocks` blocks of read_l2 add up.
-    std::vector<unsigned> l2_sums(int blocks, int pieces, int turns) const {
+    std::vector<unsigned> l2_sums(int blocks, int pieces, int iterations) const {
         std::vector<unsigned> words(floats_a.size()), sums(size_t(blocks) * kThreads);
         std::memcpy(words.data(), floats_a.data(), words.size() * sizeof(unsigned));
         for (size_t to = 0; to < sums.size(); ++to)
-            for (int turn = 0; turn < turns; ++turn)
+            for (int iteration = 0; iteration < iterations; ++iteration)
                 for (int i = 0; i < pieces * kL2Loads; ++i) {
                     const size_t block = to / kThreads * pieces * kL2Loads;
                     const size_t quad = (block + i) * kThreads + to % kThreads;
                     unsigned four = 0;
                     for (int word = 0; word < 4; ++word)
                         four += words[(4 * quad + word) % words.size()];
-                    sums[to] += four ^ unsigned(turn);
+                    sums[to] += four ^ unsigned(iteration);
                 }
         return sums;
     }
     // `count` elements of the accumulators of mma_chains, warp by warp. The sums are exact.
-    std::vector<float> mma_sums(size_t count, int turns) const {
+    std::vector<float> mma_sums(size_t count, int iterations) const {
         const std::vector<float> A(halves_a.begin(), halves_a.end());
         const std::vector<float> B(halves_b.begin(), halves_b.end());
         std::vector<float> sums(count);
@@ -142,13 +142,13 @@ public:
             const size_t col = (warp * kMma + acc % kMma) * kMatrix + at % kEdge;
             for (int k = 0; k < kEdge; ++k)
                 sums[to] += A[(row + k) % A.size()] * B[(col + k * kEdge) % B.size()];
-            sums[to] *= float(kMmaUnroll * turns);
+            sums[to] *= float(kMmaUnroll * iterations);
         }
         return sums;
     }
 
     // The same for wgmma_chains. Rows of its A and columns of its B are kWgK neighbours.
-    std::vector<float> warpgroup_sums(int blocks, int turns) const {
+    std::vector<float> warpgroup_sums(int blocks, int iterations) const {
         std::vector<float> A(halves_a.begin(), halves_a.end()), B(halves_b.begin(), halves_b.end());
         const size_t period = A.size();
         for (std::vector<float>* each : {&A, &B})
@@ -159,7 +159,7 @@ public:
             const float* a = &A[row * kWgK % period];
             const float* b = &B[(block * kWgN + to % kWgN) * kWgK % period];
             for (int k = 0; k < kWgK; ++k) sums[to] += a[k] * b[k];
-            sums[to] *= float(kWgUnroll * turns);
+            sums[to] *= float(kWgUnroll * iterations);
         }
         return sums;
     }
@@ -168,7 +168,7 @@ public:
     const std::vector<float> floats_a = random_period(1), floats_b = random_period(2);
     std::vector<half> halves_a = std::vector<half>(2 * kPeriod), halves_b = halves_a;
     DeviceArray<float> a, b, c;
-    DeviceArray<Elapsed> own;
+    DeviceArray<Elapsed> elapsed;
 
 private:
     // Fills the array with `period`.

@@ -1,4 +1,4 @@
-// What roofline.cu times: a row for each work, and its clock.
+// What roofline.cu times: a row for each workload, and its clock.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "common/table.h"
 #include "common/timing.h"
 
-// Times works, and reports a row for each.
+// Times workloads, and reports a row for each.
 struct Timing {
     GpuTimer& timer;
     Arrays& x;
@@ -17,36 +17,36 @@ struct Timing {
     Report& report;
 
     // Reports a limit beside the vendor's figure. Returns GB/s or GFLOP/s.
-    double limit(const Work& work) {
-        return add(work, work.what, "-", timer.gpu.peak.*work.limit, work.of_memory(),
-                   !work.of_memory());
+    double limit(const Workload& workload) {
+        return add(workload, workload.what, "-", timer.gpu.peak.*workload.limit,
+                   workload.of_memory(), !workload.of_memory());
     }
     // Reports a point of the sweep beside the roof there. Returns the fraction of the roof that it
     // reached.
-    double point(const Work& work, int steps, double roof) {
-        return add(work, "sweep", format("%g", flop_per_byte(steps)), roof, true, true) / roof;
+    double point(const Workload& workload, int steps, double roof) {
+        return add(workload, "sweep", format("%g", flop_per_byte(steps)), roof, true, true) / roof;
     }
 
 private:
-    double add(const Work& work, const std::string& what, const std::string& intensity,
+    double add(const Workload& workload, const std::string& what, const std::string& intensity,
                double limit, bool with_gbs, bool with_gflops) {
-        progress(work.what + ": timing");
-        const Rested times = timer.time({work.launch}, repeat)[0];
+        progress(workload.what + ": timing");
+        const Rested times = timer.time({workload.launch}, repeat)[0];
         Clocks clocks = times.clocks;
         double cycles = 0;
-        if (work.instructions > 0) {
-            const Arrays::Own own = x.own_clock(work.blocks);
-            clocks.sm = own.mhz;
+        if (workload.instructions > 0) {
+            const Arrays::BlockClock by_kernel = x.block_clock(workload.blocks);
+            clocks.sm = by_kernel.mhz;
             clocks.by = "kernel";
-            cycles = own.cycles / work.instructions;
+            cycles = by_kernel.cycles / workload.instructions;
         }
-        progress(work.what + ": timing back-to-back launches");
-        const Sustained sustained = timer.sustained(work.launch, times.median);
+        progress(workload.what + ": timing back-to-back launches");
+        const Sustained sustained = timer.sustained(workload.launch, times.median);
         progress("");
-        const double gbs = work.bytes() / times.median * 1e-6,
-                     gflops = work.flop / times.median * 1e-6;
+        const double gbs = workload.bytes() / times.median * 1e-6,
+                     gflops = workload.flop / times.median * 1e-6;
         const double value = with_gflops ? gflops : gbs;
-        const double peak = work.of_memory() ? 0 : timer.peak_at(clocks.sm, work.limit);
+        const double peak = workload.of_memory() ? 0 : timer.peak_at(clocks.sm, workload.limit);
         Row row = {{"what", what},
                    {"flop_per_byte", intensity},
                    {"gbs", with_gbs ? format("%.1f", gbs) : "-"},
@@ -61,8 +61,8 @@ private:
         add_cells(row, {{"cycles_per_instruction", figure(cycles, "%.3f")},
                         {"percent_of_peak_at_clock", percent(gflops, peak)},
                         {"sustained_gbs",
-                         with_gbs ? figure(work.bytes() / sustained.ms * 1e-6, "%.1f") : "-"}});
-        add_sustained(row, sustained, with_gflops ? work.flop : 0);
+                         with_gbs ? figure(workload.bytes() / sustained.ms * 1e-6, "%.1f") : "-"}});
+        add_sustained(row, sustained, with_gflops ? workload.flop : 0);
         add_cells(row, timer.where());
         report.add(row);
         return value;
@@ -71,13 +71,14 @@ private:
 
 // Prints what each kernel reads of its own clock and what the probe beside it reads. SMs differ by
 // up to 1% among themselves, and more beside other programs.
-inline void compare_clocks(GpuTimer& timer, Arrays& x, const std::vector<Work>& works) {
+inline void compare_clocks(GpuTimer& timer, Arrays& x, const std::vector<Workload>& workloads) {
     x.put_real_halves();
-    for (const Work& work : works) {
-        progress(work.what + ": timing");
-        const Clocks beside = timer.time({work.launch}, 3)[0].clocks;
-        const double own = x.own_clock(work.blocks).mhz;
-        std::printf("%s: %.1f MHz by its own clock, %.1f by the %s (%+.2f%%)\n", work.what.c_str(),
-                    own, beside.sm, beside.by, 100 * (beside.sm / own - 1));
+    for (const Workload& workload : workloads) {
+        progress(workload.what + ": timing");
+        const Clocks beside = timer.time({workload.launch}, 3)[0].clocks;
+        const double by_kernel = x.block_clock(workload.blocks).mhz;
+        std::printf("%s: %.1f MHz by its own clock, %.1f by the %s (%+.2f%%)\n",
+                    workload.what.c_str(), by_kernel, beside.sm, beside.by,
+                    100 * (beside.sm / by_kernel - 1));
     }
 }

@@ -31,7 +31,7 @@ __device__ inline void bring_tile(uint4* shared, const half* from, int rows, int
 // Each warpgroup adds the products of its A (64 x 64, row by row) and the block's B (64 x 256,
 // column by column), again and again, to a C of its own (64 x 256, row by row).
 static __global__ void __launch_bounds__(128 * kWgGroups, 1)
-    wgmma_chains(int turns, const half* A, const half* B, float* C, Elapsed* own) {
+    wgmma_chains(int iterations, const half* A, const half* B, float* C, Elapsed* elapsed) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
     __shared__ alignas(1024) uint4 As[kWgGroups][kWgM * 8], Bs[kWgN * 8];
     const int group = threadIdx.x / 128, thread = threadIdx.x % 128;
@@ -47,7 +47,7 @@ static __global__ void __launch_bounds__(128 * kWgGroups, 1)
     float d[128] = {};
     const Elapsed begin = clock_now();
 #pragma unroll 1
-    for (int turn = 0; turn < turns; ++turn) {
+    for (int iteration = 0; iteration < iterations; ++iteration) {
         ptx::wgmma_fence();
 #pragma unroll
         for (int s = 0; s < kWgUnroll; ++s)
@@ -57,7 +57,7 @@ static __global__ void __launch_bounds__(128 * kWgGroups, 1)
         ptx::wgmma_commit_group();
         ptx::wgmma_wait_group<0>();
     }
-    report_elapsed(begin, own);
+    report_elapsed(begin, elapsed);
     const int warp = thread / 32, lane = thread % 32;
 #pragma unroll
     for (int i = 0; i < 128; ++i)
@@ -78,9 +78,9 @@ inline bool has_wgmma() {
     return answer;
 }
 
-inline void launch_wgmma_chains(int blocks, int turns, const half* A, const half* B, float* C,
-                                Elapsed* own) {
-    wgmma_chains<<<blocks, 128 * kWgGroups>>>(turns, A, B, C, own);
+inline void launch_wgmma_chains(int blocks, int iterations, const half* A, const half* B, float* C,
+                                Elapsed* elapsed) {
+    wgmma_chains<<<blocks, 128 * kWgGroups>>>(iterations, A, B, C, elapsed);
 }
 
 #endif  // CUDA_EMULATOR

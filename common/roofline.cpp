@@ -62,7 +62,7 @@ Gpu read_limits(const std::string& path) {
         {"shared_memory", &Limits::shared_gbs},
         {"fp32_fma", &Limits::fp32_gflops},  // these three are needed
         {"l2", &Limits::l2_gbs},
-        {"fp16_pairs", &Limits::half2_gflops},
+        {"half2_fma", &Limits::half2_gflops},
         {"tensor_mma_sync", &Limits::tensor_gflops},
         {"tensor_wgmma", &Limits::wgmma_gflops}};
     if (!fs::is_regular_file(path))  // reading /dev/zero would never end
