@@ -1,7 +1,8 @@
 // A and B are stored in FP16 (half): they take half the bytes, and a 16-byte load brings eight
-// elements. They are converted to FP32 on the way to shared memory; the arithmetic is still 05's.
+// elements. They are converted to FP32 on the way to shared memory; the arithmetic is still 05's: a
+// multiply is what a thread does for one k of the k-tile, 8 x 8 multiply-adds.
 //
-// Changed:  half; load8; k-tiles of 16 (16 bytes of each a thread, as before); kStoreAt 8; no kPad.
+// Changed:  half; load8; k-tiles of 16 (still 16 bytes of A and of B a thread); kStoreAt 8; no kPad.
 #include <cuda_fp16.h>
 
 #include "common/stage.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The API article's section 5: nvcc compiles fragA.cu and fragB.cu for two architectures and links them. What does it
-say?
+"""The API article's section 5: nvcc compiles fragA.cu and fragB.cu, each for another architecture, and device-links
+them (-dlink). What does nvcc report?
 
     python3 06_wmma/link/link.py [--nvcc NVCC] [--also OPTION...]
 
@@ -27,7 +27,8 @@ def main():
     given = parser.parse_args()
 
     def say(command):
-        """What nvcc says, without its names of temporary files and of C++; "" if nothing."""
+        """The lines of a command's output that begin with "nv", which are nvcc's and nvlink's, joined; "failed" if
+        there is none but the command failed, "" if there is none."""
         words = [given.nvcc, *command.split()[1:], f"-I{ROOT}", *given.also]
         run = subprocess.run(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         lines = [re.sub(" +", " ", line) for line in run.stdout.splitlines() if re.match("nv", line)]
