@@ -27,9 +27,9 @@ struct Fadd {
     __host__ __device__ static void step(T& x, T& y, T, int) { x += y; }
 };
 
-// The chain computes Fibonacci's numbers, plus z. A compiler would turn x + y + y + ... into x + n
-// * y, but here every sum is used twice and stays as it is. With two operands ptxas makes every
-// other addition an IMAD. The copies are no instructions once the loop is unrolled.
+// The chain computes Fibonacci numbers, plus z. A compiler would turn x + y + y + ... into x + n *
+// y, but here every sum is used twice and stays as it is. With two operands ptxas makes every other
+// addition an IMAD. The copies cost no instructions once the loop is unrolled.
 struct Iadd {
     using T = uint32_t;
     static constexpr const char *kName = "IADD3", *kVolta = "4", *kPascal = "6";
@@ -50,8 +50,9 @@ struct Imad {
     __host__ __device__ static void step(T& x, T& y, T z, int) { x = x * y + z; }
 };
 
-// A product of 64 bits. No GPU has an instruction for it: ptxas makes an IMAD.WIDE.U32, two IMAD
-// and an IADD3. Products of odd numbers never become 0.
+// The low 64 bits of a product of two 64-bit integers. sm_75, sm_80 and sm_90 have no instruction
+// for it: ptxas emits an IMAD.WIDE.U32, two IMADs and an IADD3. Products of odd numbers never
+// become 0.
 struct Multiply64 {
     using T = uint64_t;
     static constexpr const char *kName = "MULTIPLY64", *kVolta = "-", *kPascal = "-";
@@ -72,8 +73,8 @@ struct Dfma {
     __host__ __device__ static void step(T& x, T& y, T z, int) { x = fma(x, y, z); }
 };
 
-// Both halves are multiplied by y's lower half. Otherwise ptxas takes HFMA2 and HFMA2.MMA in turns,
-// which are two units of sm_80 and sm_90.
+// Both halves are multiplied by y's lower half. Otherwise ptxas alternates HFMA2 and HFMA2.MMA,
+// which run on two different pipelines of sm_80 and sm_90.
 struct Hfma2 {
     using T = half2;
     static constexpr const char *kName = "HFMA2", *kVolta = "-", *kPascal = "-";
@@ -92,16 +93,16 @@ struct Hfma2 {
     }
 };
 
-// The special function unit takes x to 2^x by MUFU.EX2 and back by MUFU.LG2, in turns. (ptxas
+// The special function unit takes x to 2^x by MUFU.EX2 and back by MUFU.LG2, alternately. (ptxas
 // removes a pair of reciprocals.)
 struct Mufu {
     using T = float;
     static constexpr const char *kName = "MUFU", *kVolta = "-", *kPascal = "-";
     static constexpr int kOperands = 1;
     static constexpr double kX = 0.7, kY = 0, kZ = 0;
-    // The error of x in each step. Source: PTX ISA: ex2.approx.ftz.f32 errs by 2^-22 of the result,
-    // lg2.approx.ftz.f32 by 2^-22 between 0.5 and 2: that makes (1 / ln 2 + 1) 2^-22 for both
-    // steps.
+    // The error of x in each step. Source: PTX ISA: ex2.approx.ftz.f32 has a relative error of up
+    // to 2^-22, lg2.approx.ftz.f32 an absolute one of up to 2^-22 between 0.5 and 2: that makes
+    // (1 / ln 2 + 1) 2^-22 for both steps.
     static constexpr double kError = 1.25 / (1 << 22);
     __host__ __device__ static void step(T& x, T&, T, int i) {
 #ifdef __CUDA_ARCH__

@@ -10,14 +10,14 @@
 #include "common/device.h"
 #include "common/gpu_timer.h"
 
-// What a thread leaves: its result, and the cycles that it measured.
+// What a thread stores: its result, and the cycles that it measured.
 template <class T>
 struct Timed {
     T value;
     long long cycles;
 };
 
-// Launches, waits, and returns what each of `threads` threads left. `global` and `shared` are the
+// Launches, waits, and returns what each of `threads` threads stored. `global` and `shared` are the
 // bytes loaded from device and from shared memory (run_checked() in gpu_timer.h). Throws Failure.
 template <class T, class Launch>
 std::vector<Timed<T>> run(const std::string& what, double global, double shared, int threads,
@@ -37,8 +37,8 @@ constexpr int kThreads = 1024;  // 32 warps read L1: while some wait, others loa
 constexpr int kChunk = 32 * 1024;  // bytes that those read in a pass
 static_assert(kChunk % (kThreads * sizeof(uint4)) == 0, "every thread reads whole elements");
 
-// Run by one thread. The first run of the loop brings its instructions into their cache, and the
-// second one is timed. Nothing is subtracted.
+// Run by one thread. The first run of the loop warms the instruction cache, and the second one is
+// timed. Nothing is subtracted.
 template <class Op, class T = typename Op::T>
 __global__ void chain(const T* operands, int rounds, Timed<T>* result) {
     T x = operands[0], y{}, z{};

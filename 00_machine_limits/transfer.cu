@@ -158,8 +158,8 @@ struct Model {
     double ms(double n) const { return (3 * n * n * t_x_ns + 2 * n * n * n * t_gpu_ns) * 1e-6; }
 };
 
-// Each rate makes the sum of (model / measured - 1)^2 least: a small N counts as much as a large
-// one.
+// Each rate minimizes the sum of squared relative errors, (model / measured - 1)^2, so that a small
+// N counts as much as a large one.
 Model fit(const std::vector<Measured>& all, const std::string& memory) {
     double sum_x = 0, squares_x = 0, sum_gpu = 0, squares_gpu = 0;
     for (const Measured& each : all) {
