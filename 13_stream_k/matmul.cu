@@ -1,240 +1,213 @@
 // Which configuration for which shape? A heuristic predicts the time of each configuration before
-// the launch, and the fastest is launched. A step takes as long as the slowest of three things:
+// the launch, and the fastest is launched. A k-tile takes as long as the slowest of three things:
 //
-//    the products       fitted to times, for each configuration    0.25 us for 64 x 128, transposed
-//    requests to L2     those of all blocks in a step              2 where a row crosses lines
-//    bytes from L2      those that all blocks get in a step        128 for a row of a tile
+//    the products       a figure of each configuration               0.66 us for 128 x 256
+//    requests to L2     those of all CTAs for a k-tile               two for a row across two lines
+//    bytes from L2      those of all CTAs for a k-tile               128 for a row of a tile
 //
-//    time = start + waves x (steps x step + rest of a tile) + time of C + time of the reduction
+//    time = start + waves x (k-tiles x k-tile + rest) + storing C + adding parts
 //
-// Or start + device memory's time, if that is longer. Many configurations take just as long then.
-// One with a fifth of the time to spare is preferred.
+// Or start + the time of device memory, if that is longer. Where C has few tiles, they may be cut in
+// slices: shares that begin at the same k in all tiles, because clusters that load the same rows of
+// A and columns of B at the same time share them in L2.
 //
-// Changed:  a model of steps, L2 and device memory in place of measured waves; configurations for
-//           all shapes.
-#include <algorithm>
-#include <limits>
-
+// Changed:  tiles are cut in slices, not in equal shares; a heuristic with a model of L2 and device
+//           memory; configurations for all shapes.
 #include "common/aligned_rows.h"
 #include "common/cluster_occupancy.h"
+#include "common/cluster_pipeline.cuh"
 #include "common/ptx/hopper.cuh"
 #include "common/stage.h"
 #include "common/tensor_map.h"
+#include "common/tile_scheduler.h"
 #include "common/tma_epilogue.cuh"
 
-constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
-constexpr int kManyWaves = 32;  // after so many the blocks have drifted apart
+constexpr int kManyWaves = 32;  // with so many at most 3% of the SMs would be idle
 
-template <class T, int kTileM, int kTileN, bool kTransposed, int kSplitK>  // half or __nv_bfloat16
-struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats
-    static constexpr int kParts = kTileN / 64;
-    static constexpr int kWarpgroups = kTransposed ? kParts : kTileM / 64;
-    // Threads: one loads. Where registers are handed over, that takes a warpgroup.
-    static constexpr int kAllThreads = 128 * kWarpgroups + (kWarpgroups == 1 ? 32 : 128);
-    // 64 x 8 accumulators of a warpgroup.
-    static constexpr int kFragments = (kTransposed ? kTileM : kTileN) / 8;
-    static constexpr int kPairs = kTransposed ? 0 : 2;  // of boxes, for each warpgroup
-    // Fragments to reduce.
-    static constexpr int kMine = kSplitK > 1 ? ceil_div(kFragments, kSplitK) : 0;
-    // In KiB: of the 227 that a block may have, 16 for a pair, 2 for a fragment.
-    static constexpr int kRest = 226 - kWarpgroups * (kPairs * 16 + kMine * kSplitK * 2);
-    static constexpr int kStages = std::min(12, kRest * 1024 / (kTileM * 128 + kParts * 8192));
-    T As[kStages][kTileM][kTileK];
-    T Bs[kStages][kParts][kTileK][64];
-    float Cs[kWarpgroups][std::max(kPairs, 1)][2][kTransposed ? 1 : 64][32];
-    float4 reduction_buffer[std::max(kMine, 1)][kSplitK][kMine ? kWarpgroups * 128 : 1];
-    uint64_t full[kStages], empty[kStages], reduction_full, reduction_empty;
-};
-static_assert(kTileK == 64, "64 elements are 128 bytes");
-
-// n / by for n >= 0. It multiplies (Lemire et al., 2019).
-struct Divisor {
-    explicit Divisor(int by = 1) : by(by), inverse(~0ull / by + 1) {}
-    __device__ int under(int n) const { return by == 1 ? n : int(__umul64hi(inverse, n)); }
-    int by;
-    unsigned long long inverse;  // 2^64 / by, rounded up
+template <class Tile, int kSplitK>
+struct Shared {
+    // Normal tiles are stored by TMA, from two pairs of boxes for each warpgroup.
+    static constexpr int kPairs = Tile::kSwapped ? 0 : 2 * Tile::kWarpgroups;
+    static constexpr int kMine = ceil_div(Tile::kFragments, kSplitK);  // that a CTA adds up
+    static constexpr int kReduced = kSplitK > 1 ? kMine : 0;
+    // In KiB. A block may have 227; a pair takes 16, a fragment of a warpgroup 2.
+    static constexpr int kRest = 226 - kPairs * 16 - kReduced * kSplitK * Tile::kWarpgroups * 2;
+    static constexpr int kStages = std::min(12, kRest / (Tile::kTileM / 8 + Tile::kParts * 8));
+    using Pipeline = ::Pipeline<Tile, kStages>;
+    typename Pipeline::Memory stages;
+    TmaEpilogue::Pair Cs[kPairs];
+    float4 reduction_buffer[kReduced][kSplitK][Tile::kConsumers];
+    uint64_t reduction_full, reduction_empty;
 };
 
-// A block computes a tile of m x n. A cluster has cluster_m x cluster_n of these, and for each of
-// them `split_k` blocks, one for each slice of K.
-struct Tile {
+// A configuration of the kernel: a CTA computes a tile of m x n, or a slice of its k-tiles.
+struct Tiling {
     int m, n;
     bool transposed;
-    int cluster_m, cluster_n, split_k;
-    constexpr int blocks() const { return cluster_m * cluster_n * split_k; }
-    // How many clusters cover C.
-    constexpr int count(int M, int N) const {
-        return ceil_div(M, m * cluster_m) * ceil_div(N, n * cluster_n);
-    }
+    int cluster_m, cluster_n;  // tiles of a cluster, one below the other and side by side
+    int split_k;  // CTAs for each tile, a slice of its k-tiles each
+    constexpr int ctas() const { return cluster_m * cluster_n * split_k; }
 };
 
-// What the host has divided.
+// K-tiles of one tile that a cluster computes without a break.
+struct Unit {
+    int tile, first, steps;
+};
+
+// The host's part of a launch.
 struct Work {
-    Work(int M, int N, int K, Tile tile)
-        : M(M), N(N), steps(ceil_div(K, kTileK)), tiles(tile.count(M, N)) {
-        const int at_once = clusters_at_once(tile.blocks()), waves = ceil_div(tiles, at_once);
+    Work(int M, int N, int K, Tiling tiling, bool sliced)
+        : M(M), N(N), steps(ceil_div(K, kTileK)),
+          scheduler(ceil_div(M, tiling.m * tiling.cluster_m),
+                    ceil_div(N, tiling.n * tiling.cluster_n), kGroup / tiling.cluster_m) {
+        const int at_once = clusters_at_once(tiling.ctas()), tiles = scheduler.tiles;
+        const int waves = ceil_div(tiles, at_once);
         clusters = waves < kManyWaves ? ceil_div(tiles, waves) : at_once;
-        const int below = ceil_div(M, tile.m * tile.cluster_m), group = kGroup / tile.cluster_m;
-        last_group = ceil_div(below, group) - 1;
-        rows = Divisor(group);
-        last_rows = Divisor(below - last_group * group);
-        of_group = Divisor(group * ceil_div(N, tile.n * tile.cluster_n));
+        if (!sliced || std::min(at_once / tiles, steps) < 2) return;
+        slices = std::min(at_once / tiles, steps);
+        shared_tiles = tiles;
+        clusters = tiles * slices;
+        k_tiles = Divisor(steps);
+    }
+    // Where a cluster's share of the k-tiles begins, and whose share k-tile `at` belongs to.
+    __host__ __device__ int begin(int cluster) const {
+        return cluster / slices * steps + cluster % slices * steps / slices;
+    }
+    __host__ __device__ int cluster_of(int at) const {
+        return at / steps * slices + ((at % steps + 1) * slices - 1) / steps;
+    }
+    // How many shares begin inside a tile.
+    int cuts() const {
+        int count = 0;
+        for (int cluster = 1; cluster < clusters; ++cluster) count += begin(cluster) % steps > 0;
+        return count;
     }
     int M, N;
-    int steps;  // of a tile
-    int tiles;  // for a cluster each; it takes every clusters-th
-    int clusters = 0;
-    int last_group;
-    Divisor rows, last_rows, of_group;  // of tiles in a group, in the last one; tiles in a group
+    int steps;  // k-tiles of a tile
+    TileScheduler scheduler;  // of the tiles that a cluster computes together
+    int clusters;  // each takes its share, and then every clusters-th of the other tiles
+    int shared_tiles = 0;  // the first tiles, whose k-tiles are shared
+    int slices = 1;  // of a shared tile, a cluster for each
+    Divisor k_tiles;  // steps
+    float4* parts = nullptr;  // the workspace: two parts for each CTA
 };
 
-template <int kTileM, int kTileN, int kClusterM, int kClusterN>
-struct TileScheduler {  // the first row and column of the block at cta_m, cta_n of a cluster
-    __device__ TileScheduler(const Work& work, int tile, int cta_m, int cta_n) {
-        const int group = work.of_group.under(tile), in_group = tile - group * work.of_group.by;
-        const Divisor& rows = group == work.last_group ? work.last_rows : work.rows;
-        const int right = rows.under(in_group), below = in_group - right * rows.by;
-        row = ((group * work.rows.by + below) * kClusterM + cta_m) * kTileM;
-        col = (right * kClusterN + cta_n) * kTileN;
+// The units of work of a cluster, in order. kCut: there are parts of tiles among them.
+template <bool kCut>
+class Units {
+public:
+    __device__ Units(const Work& work, int cluster)
+        : work_(work), whole_(work.shared_tiles + cluster) {
+        if (!kCut) return;
+        at_ = work.begin(cluster);
+        end_ = work.begin(cluster + 1);
     }
-    int row, col;
+    __device__ bool next(Unit& unit) {
+        if (kCut && at_ < end_) {
+            unit.tile = work_.k_tiles.quotient(at_);
+            unit.first = at_ - unit.tile * work_.steps;
+            unit.steps = min(work_.steps - unit.first, end_ - at_);
+            at_ += unit.steps;
+            return true;
+        }
+        unit = {whole_, 0, work_.steps};
+        whole_ += work_.clusters;
+        return unit.tile < work_.scheduler.tiles;
+    }
+
+private:
+    const Work& work_;
+    int at_ = 0, end_ = 0;  // of the share
+    int whole_;  // the next whole tile
 };
 
-template <class T, int kTileM, int kTileN, bool kTransposed, int kClusterM, int kClusterN,
-          int kSplitK>
+// For each warp that computes a part of a tile that is cut: how many clusters' warps have computed
+// theirs, and how many have written it to the workspace. Who finishes sets both back to 0.
+constexpr int kCounters = 4096;  // two tiles for each CTA, twelve warps
+__device__ int tickets[kCounters];
+__device__ int written[kCounters];
+
+template <class Tile, int kSplitK, bool kCut>
 __device__ __forceinline__ void multiply(const Work& work, float* C, const CUtensorMap& A,
                                          const CUtensorMap& B, const CUtensorMap& C_map) {
     extern __shared__ __align__(1024) char memory[];
-    using Shared = ::Shared<T, kTileM, kTileN, kTransposed, kSplitK>;
-    using TileScheduler = ::TileScheduler<kTileM, kTileN, kClusterM, kClusterN>;
-    constexpr int kConsumers = 128 * Shared::kWarpgroups;  // threads that multiply
-    constexpr int kStages = Shared::kStages, kParts = Shared::kParts,
-                  kFragments = Shared::kFragments;
-    constexpr bool kBoxed = !kTransposed;  // C is stored by TMA
-    // Parts that are stored during the next tile.
-    constexpr int kDeferred = kBoxed && kParts > 2 ? 2 : 0;
-    constexpr int kImmediate = kParts - kDeferred;  // at the tile's end
-    constexpr bool kSingleConsumer = Shared::kWarpgroups == 1;  // two k-tiles' products in flight
+    using Shared = ::Shared<Tile, kSplitK>;
+    static_assert(kSplitK == 1 || Tile::kSwapped, "only transposed tiles are split");
+    constexpr int kConsumers = Tile::kConsumers, kFragments = Tile::kFragments;
+    constexpr int kSums = Shared::kMine;  // fragments that a CTA adds up and stores
+    // Parts of a normal tile that are stored during the next one.
+    constexpr int kDeferred = !Tile::kSwapped && Tile::kParts > 2 ? 2 : 0;
+    constexpr int kImmediate = Tile::kParts - kDeferred;
+    constexpr int kMulticastCtas = Tile::kMulticastCtas, kCtas = kMulticastCtas * kSplitK;
     auto& shared = *reinterpret_cast<Shared*>(memory);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    // Of a cluster: its blocks, those that multicast A or B to each other, and where this one is.
-    static_assert(kClusterM == 1 || kClusterN == 1, "CTAs of a multicast share A or B");
-    constexpr int kMulticastCtas = kClusterM * kClusterN, kBlocks = kMulticastCtas * kSplitK;
-    const int rank = kBlocks > 1 ? ptx::get_sreg_cluster_ctarank() : 0,
-              cluster = blockIdx.x / kBlocks;
-    const int slice = rank / kMulticastCtas, first_in_group = slice * kMulticastCtas,
-              rank_in_group = rank % kMulticastCtas;
-    const int cta_m = rank_in_group / kClusterN, cta_n = rank_in_group % kClusterN;
-    const int first = work.steps * slice / kSplitK,
-              steps = work.steps * (slice + 1) / kSplitK - first;
-
-    const auto load = [&](TileScheduler at, int step, int stage) {
-        const int k = (first + step) * kTileK;
-        uint64_t* const full = &shared.full[stage];
-        ptx::mbarrier_arrive_expect_tx(full, sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
-        // CTAs side by side multicast a slice of A each, CTAs one below the other one of B.
-        constexpr int kRows = kTileM / kClusterN, kDepth = kTileK / kClusterM;
-        const unsigned multicast_mask = ((1 << kMulticastCtas) - 1) << first_in_group;
-        if (kClusterN == 1) ptx::cp_async_bulk_tensor(shared.As[stage], &A, k, at.row, full);
-        else
-            ptx::cp_async_bulk_tensor(shared.As[stage][cta_n * kRows], &A, k,
-                                      at.row + cta_n * kRows, full, multicast_mask);
-        for (int j = 0; j < kTileN; j += 64)
-            if (kClusterM == 1)
-                ptx::cp_async_bulk_tensor(shared.Bs[stage][j / 64], &B, at.col + j, k, full);
-            else
-                ptx::cp_async_bulk_tensor(shared.Bs[stage][j / 64][cta_m * kDepth], &B, at.col + j,
-                                          k + cta_m * kDepth, full, multicast_mask);
+    const int rank = kCtas > 1 ? ptx::get_sreg_cluster_ctarank() : 0, cluster = blockIdx.x / kCtas;
+    const int slice = rank / kMulticastCtas, in_group = rank % kMulticastCtas;
+    typename Shared::Pipeline pipeline(shared.stages, slice * kMulticastCtas, in_group);
+    // Of a unit's k-tiles this CTA computes those of its slice.
+    const auto begin = [&](const Unit& unit, int slice) {
+        return unit.first + unit.steps * slice / kSplitK;
     };
 
-    int ahead = 0;  // steps that are loaded before the barrier
-    if (threadIdx.x == kConsumers) {
-        for (int stage = 0; stage < kStages; ++stage) {
-            ptx::mbarrier_init(&shared.full[stage], 1);  // one arrival, of the thread that loads
-            // One arrival of each warp.
-            ptx::mbarrier_init(&shared.empty[stage], kMulticastCtas * kConsumers / 32);
-        }
-        ptx::mbarrier_init(&shared.reduction_full, 1);  // a thread, and the bytes that come
+    if (threadIdx.x == 0) {
+        pipeline.initialise();
+        ptx::mbarrier_init(&shared.reduction_full, 1);  // a thread's arrival, and bytes
         ptx::mbarrier_init(&shared.reduction_empty, kSplitK * kConsumers / 32);
         ptx::fence_mbarrier_init();
-        const TileScheduler at(work, cluster, cta_m, cta_n);
-        // Not where other CTAs' mbarriers are needed, which may not be set up yet.
-        for (; kMulticastCtas == 1 && ahead < min(kStages, steps); ++ahead) load(at, ahead, ahead);
     }
     __syncthreads();  // the mbarriers are initialised
-    if (kBlocks > 1) {  // in every block
+    if (kCtas > 1) {  // in every CTA
         ptx::barrier_cluster_arrive_relaxed();
         ptx::barrier_cluster_wait();
     }
+    // The first row and column of this CTA's tile.
+    const auto row_of = [&](TileScheduler::Position at) {
+        return (at.m * Tile::kAlongM + in_group / Tile::kAlongN) * Tile::kTileM;
+    };
+    const auto col_of = [&](TileScheduler::Position at) {
+        return (at.n * Tile::kAlongN + in_group % Tile::kAlongN) * Tile::kTileN;
+    };
 
     if (warp >= kConsumers / 32) {
-        if (!kSingleConsumer) ptx::warpgroup_reg_dealloc<48>();  // with 24 the compiler spills
+        if (Tile::kWarpgroups > 1) ptx::warpgroup_reg_dealloc<40>();
         if (threadIdx.x > kConsumers) return;
-        int stage = ahead % kStages, parity = ahead < kStages;
-        const auto next = [&] {
-            stage = (stage + 1) % kStages;
-            parity ^= stage == 0;
-        };
-        for (int tile = cluster; tile < work.tiles; tile += work.clusters, ahead = 0) {
-            const TileScheduler at(work, tile, cta_m, cta_n);
-            for (int step = ahead; step < steps; ++step, next()) {
-                // In the first round the wait ends at once.
-                ptx::mbarrier_wait_parity(&shared.empty[stage], parity);
-                load(at, step, stage);
-            }
+        typename Shared::Pipeline::Position stage;
+        stage.parity = 1;
+        Unit unit;
+        for (Units<kCut> units(work, cluster); units.next(unit);) {
+            const auto at = work.scheduler.position(unit.tile);
+            for (int step = begin(unit, slice); step < begin(unit, slice + 1); ++step)
+                pipeline.load(stage, A, B, row_of(at), col_of(at), step * kTileK);
         }
-        // The block must outlive the arrivals of others.
-        for (int i = 0; kMulticastCtas > 1 && i < kStages; ++i, next())
-            ptx::mbarrier_wait_parity(&shared.empty[stage], parity);
+        pipeline.drain(stage);
         return;
     }
-    if (!kSingleConsumer) ptx::warpgroup_reg_alloc<Shared::kWarpgroups == 3 ? 152 : 224>();
+    if (Tile::kWarpgroups > 1) ptx::warpgroup_reg_alloc<Tile::kWarpgroups == 3 ? 152 : 232>();
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; transposed, 64 columns
-    // Transposed: 8 x 64 of a warpgroup's elements, from registers to C. Eight lanes write a sector
-    // if N is a multiple of 8.
-    const auto store_fragment = [&](const float(&acc)[4], TileScheduler at, int fragment) {
+    TmaEpilogue epilogue(shared.Cs + (Tile::kSwapped ? 0 : warp / 4 * 2), C_map);
+    // From registers to C: a fragment of 16 x 8 of each warp, of a transposed tile one of 8 x 16.
+    const auto store_fragment = [&](const float(&x)[4], int c_row, int c_col, int fragment) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-            const int c_row = at.row + fragment * 8 + lane % 4 * 2 + i % 2;
-            const int c_col = at.col + warp * 16 + i / 2 * 8 + lane / 4;
-            if (c_row < work.M && c_col < work.N) C[size_t(c_row) * work.N + c_col] = acc[i];
+            const int along = warp % 4 * 16 + i / 2 * 8 + lane / 4;  // the 64 of the warpgroup
+            const int across = fragment * 8 + lane % 4 * 2 + i % 2;
+            const int r = c_row + (Tile::kSwapped ? across : along);
+            const int c = c_col + (Tile::kSwapped ? along : across);
+            if (r < work.M && c < work.N) C[size_t(r) * work.N + c] = x[i];
         }
     };
-    int next_pair = 0;
-    // Stores a part, 64 x 64 accumulators: 8 tiles of 16 x 8 of each warp.
-    const auto store = [&](const float(*acc)[4], TileScheduler at, int part) {
-        auto& pair = shared.Cs[warp / 4][next_pair];
-        next_pair ^= 1;
-        if (threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group_read<1>();
-        ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free
-        store_to_boxes(pair, acc, warp, lane);
-        ptx::fence_proxy_async();
-        ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is full
-        for (int j = 0; j < 64; j += 32)
-            if (threadIdx.x % 128 == 0)
-                ptx::cp_async_bulk_tensor(&C_map, at.col + part * 64 + j, at.row + row,
-                                          pair[j / 32]);
-        if (threadIdx.x % 128 == 0) ptx::cp_async_bulk_commit_group();
-    };
 
-    const auto release = [&](int stage) {  // lanes 0, 1, ... arrive at one CTA each
-        if (kMulticastCtas == 1 && lane == 0) ptx::mbarrier_arrive(&shared.empty[stage]);
-        if (kMulticastCtas > 1 && lane < kMulticastCtas)
-            ptx::mbarrier_arrive_cluster(&shared.empty[stage], first_in_group + lane);
-    };
-
-    // Each block reduces every kSplitK-th fragment of the tile, from its reduction buffer, to which
-    // all blocks of the cluster send theirs.
-    int reduction_parity = 0;
-    const auto reduce_fragments = [&](const float(*acc)[4], TileScheduler at) {
+    // Adds up the slices of the tile in acc: this CTA every kSplitK-th fragment, which begins with
+    // number `slice`. They come to its reduction buffer, from all CTAs that compute the tile.
+    int parity = 0;  // of the reduction's barriers
+    const auto reduce = [&](const float(&acc)[kFragments][4], float(&sums)[kSums][4]) {
         const int mine = (kFragments - slice + kSplitK - 1) / kSplitK;  // may be 0
         // Wait until all warps of the cluster have drained their reduction buffers. A CTA that
-        // reduces no fragment must not re-arm its barrier earlier: it expects zero bytes, so its
+        // adds up no fragment must not re-arm its barrier earlier: it expects zero bytes, so its
         // phase would complete at once.
-        // At once for the first tile.
-        ptx::mbarrier_wait_parity(&shared.reduction_empty, reduction_parity ^ 1);
+        ptx::mbarrier_wait_parity(&shared.reduction_empty, parity ^ 1);
         if (threadIdx.x == 0)
             ptx::mbarrier_arrive_expect_tx(&shared.reduction_full,
                                            mine * kSplitK * kConsumers * int(sizeof(float4)));
@@ -243,237 +216,314 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             const float(&x)[4] = acc[fragment];
             ptx::st_async(&shared.reduction_buffer[fragment / kSplitK][slice][threadIdx.x],
                           {x[0], x[1], x[2], x[3]}, &shared.reduction_full,
-                          fragment % kSplitK * kMulticastCtas + rank_in_group);
+                          fragment % kSplitK * kMulticastCtas + in_group);
         }
-        ptx::mbarrier_wait_parity(&shared.reduction_full, reduction_parity);
-        for (int fragment = slice; fragment < kFragments; fragment += kSplitK) {
-            float sum[4] = {};
-            for (int from = 0; from < kSplitK; ++from) {  // always in this order
-                const float4 x = shared.reduction_buffer[fragment / kSplitK][from][threadIdx.x];
-                sum[0] += x.x;
-                sum[1] += x.y;
-                sum[2] += x.z;
-                sum[3] += x.w;
+        ptx::mbarrier_wait_parity(&shared.reduction_full, parity);
+#pragma unroll
+        for (int i = 0; i < kSums; ++i)
+            for (int from = 0; from < kSplitK && i < mine; ++from) {  // always in this order
+                const float4 x = shared.reduction_buffer[i][from][threadIdx.x];
+                const float terms[4] = {x.x, x.y, x.z, x.w};
+                for (int e = 0; e < 4; ++e) sums[i][e] = from ? sums[i][e] + terms[e] : terms[e];
             }
-            store_fragment(sum, at, fragment);
-        }
-        __syncwarp();  // all have read
+        __syncwarp();  // all lanes have read
         if (lane < kSplitK)
-            ptx::mbarrier_arrive_cluster(&shared.reduction_empty,
-                                         lane * kMulticastCtas + rank_in_group);
-        reduction_parity ^= 1;
+            ptx::mbarrier_arrive_cluster(&shared.reduction_empty, lane * kMulticastCtas + in_group);
+        parity ^= 1;
     };
 
-    // Of stage 0. In units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
-    const auto A_first = ptx::wgmma_descriptor(shared.As[0][kTransposed ? 0 : row], 128, 64);
-    const auto B_first =
-        ptx::wgmma_descriptor(shared.Bs[0][kTransposed ? row / 64 : 0], 128, 64, 512);
-    uint64_t a = A_first, b = B_first;
-    int stage = 0, parity = 0, previous = 0;
-    // Parts of the tile before.
-    float deferred[kDeferred ? 8 * kDeferred : 1][4];
-    TileScheduler deferred_at(work, cluster, cta_m, cta_n), at = deferred_at;
-    for (int tile = cluster; tile < work.tiles; tile += work.clusters) {
-        float acc[kFragments][4];  // tiles of 16 x 8, side by side in the warp's 16 rows
-        for (int step = 0; step < steps; ++step) {
-            ptx::mbarrier_wait_parity(&shared.full[stage], parity);
-            ptx::wgmma_fence();
-            for (int s = 0; s < kTileK; s += 16) {  // along the rows of A, down the rows of B
-                const uint64_t a_s = a + s * 2 / 16, b_s = b + s * 128 / 16;
-                if (kTransposed) ptx::wgmma_m64k16<T, 1, 0>(acc, b_s, a_s, step + s > 0);
-                else ptx::wgmma_m64k16<T, 0, 1>(acc, a_s, b_s, step + s > 0);
+    // Adds up the parts of a tile that is cut, the fragments of each warp separately. Returns
+    // whether this warp came last: then `sums` has become the sum of all parts, in the order of k.
+    const auto add_parts = [&](float(&sums)[kSums][4], const Unit& unit) {
+        const int counter = (unit.tile * kCtas + rank) * (kConsumers / 32) + warp;
+        const int from = work.cluster_of(unit.tile * work.steps);
+        const int count = work.cluster_of((unit.tile + 1) * work.steps - 1) - from + 1;
+        // A cluster may have two parts: the end of a tile, and the beginning of another one.
+        const auto part = [&](int i) {
+            const size_t place = 2 * (from + i) + (i == 0);
+            return work.parts + (place * kCtas + rank) * kSums * kConsumers + threadIdx.x;
+        };
+        const int ticket = lane == 0 ? atomicAdd(&tickets[counter], 1) : 0;
+        if (__shfl_sync(~0u, ticket, 0) < count - 1) {
+            float4* const mine = part(cluster - from);
+#pragma unroll
+            for (int i = 0; i < kSums; ++i)
+                __stcg(mine + i * kConsumers,
+                       float4{sums[i][0], sums[i][1], sums[i][2], sums[i][3]});
+            __syncwarp();  // all lanes have written
+            if (lane == 0) {
+                __threadfence();
+                atomicAdd(&written[counter], 1);
             }
-            ptx::wgmma_commit_group();
-            // While the products run: where this tile is, and deferred parts of the one before.
-            if (step == 0) at = TileScheduler(work, tile, cta_m, cta_n);
+            return false;
+        }
+        if (lane == 0) {
+            while (atomicAdd(&written[counter], 0) < count - 1) {
+            }
+            __threadfence();
+            atomicExch(&tickets[counter], 0);
+            atomicExch(&written[counter], 0);
+        }
+        __syncwarp();  // all other parts have been written
+        const auto add = [](float(&sum)[4], float4 x) {
+            sum[0] += x.x;
+            sum[1] += x.y;
+            sum[2] += x.z;
+            sum[3] += x.w;
+        };
+        constexpr int kAtOnce = kSums < 16 ? kSums : 16;  // loads of a thread in flight
+#pragma unroll
+        for (int begin = 0; begin < kSums; begin += kAtOnce) {
+            float before[kAtOnce][4] = {};  // the parts before this one
+            for (int i = 0; i < cluster - from; ++i)
+#pragma unroll
+                for (int j = 0; j < kAtOnce; ++j)
+                    if (begin + j < kSums)
+                        add(before[j], __ldcg(part(i) + (begin + j) * kConsumers));
+#pragma unroll
+            for (int j = 0; j < kAtOnce; ++j)
+                if (begin + j < kSums)
+                    add(sums[begin + j], {before[j][0], before[j][1], before[j][2], before[j][3]});
+            for (int i = cluster - from + 1; i < count; ++i)
+#pragma unroll
+                for (int j = 0; j < kAtOnce; ++j)
+                    if (begin + j < kSums)
+                        add(sums[begin + j], __ldcg(part(i) + (begin + j) * kConsumers));
+        }
+        return true;
+    };
+
+    typename Shared::Pipeline::Consumer consumer(pipeline, row);
+    float deferred[kDeferred ? 8 * kDeferred : 1][4];  // parts of the tile before
+    bool pending = false;  // they are still to be stored
+    int c_row = 0, c_col = 0, deferred_row = 0, deferred_col = 0;
+    const auto store_deferred = [&](int i) {
+        epilogue.store(&deferred[8 * i], deferred_row, deferred_col + (kImmediate + i) * 64);
+    };
+    Unit unit;
+    for (Units<kCut> units(work, cluster); units.next(unit);) {
+        const int steps = begin(unit, slice + 1) - begin(unit, slice);
+        float acc[kFragments][4];
+        consumer.multiply(acc, steps, [&](int step) {
+            if (step == 0) {
+                const auto at = work.scheduler.position(unit.tile);
+                c_row = row_of(at) + (Tile::kSwapped ? 0 : row);
+                c_col = col_of(at) + (Tile::kSwapped ? row : 0);
+            }
 #pragma unroll
             for (int i = 0; i < kDeferred; ++i)
-                if (tile >= work.clusters && step == min(2 + 2 * i, steps - 1))
-                    store(&deferred[8 * i], deferred_at, kImmediate + i);
-            if (kSingleConsumer) {  // waits for the k-tile before, while these products run
-                ptx::wgmma_wait_group<1>();
-                if (step > 0) release(previous);
-            } else {
-                ptx::wgmma_wait_group<0>();
-                release(stage);
-            }
-            previous = stage++;
-            a += sizeof(shared.As[0]) / 16;
-            b += sizeof(shared.Bs[0]) / 16;
-            if (stage == kStages) {
-                stage = 0;
-                parity ^= 1;
-                a = A_first;
-                b = B_first;
-            }
-        }
-        if (kSingleConsumer) {  // waits for the last k-tile
-            ptx::wgmma_wait_group<0>();
-            release(previous);
-        }
-        ptx::warpgroup_fence_operand(acc);  // keeps the compiler from reading acc earlier
+                if (pending && step == min(2 + 2 * i, steps - 1)) store_deferred(i);
+        });
+        if (kCut) memset(deferred, 0, sizeof deferred);  // frees their registers
+        pending = false;
+        const bool whole = !kCut || unit.steps == work.steps;
         if constexpr (kSplitK > 1) {
-            reduce_fragments(acc, at);
-        } else if constexpr (kBoxed) {
-            for (int i = 0; i < kImmediate; ++i) store(&acc[8 * i], at, i);
-            if constexpr (kDeferred > 0)
-                memcpy(deferred, acc + 8 * kImmediate,
-                       sizeof(acc[0]) * (kFragments - 8 * kImmediate));
-            deferred_at = at;
-        } else {
+            float sums[kSums][4];
+            reduce(acc, sums);
+            if (!whole && !add_parts(sums, unit)) continue;
 #pragma unroll
-            for (int fragment = 0; fragment < kFragments; ++fragment)
-                store_fragment(acc[fragment], at, fragment);
+            for (int i = 0; i < kSums; ++i)
+                if (int fragment = slice + i * kSplitK; fragment < kFragments)
+                    store_fragment(sums[i], c_row, c_col, fragment);
+        } else if (!Tile::kSwapped && whole) {
+            for (int i = 0; i < kImmediate; ++i) epilogue.store(&acc[8 * i], c_row, c_col + i * 64);
+            if constexpr (kDeferred > 0) memcpy(deferred, acc + 8 * kImmediate, sizeof deferred);
+            pending = true;
+            deferred_row = c_row;
+            deferred_col = c_col;
+        } else if (whole || add_parts(acc, unit)) {
+#pragma unroll
+            for (int i = 0; i < kFragments; ++i) store_fragment(acc[i], c_row, c_col, i);
         }
     }
-    for (int i = 0; i < kDeferred; ++i) store(&deferred[8 * i], deferred_at, kImmediate + i);
-    // Shared memory must outlive the stores.
-    if (kBoxed && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group_read<0>();
-    if (kSplitK > 1)
-        // And the last arrivals of the cluster's other blocks.
-        ptx::mbarrier_wait_parity(&shared.reduction_empty, reduction_parity ^ 1);
+    for (int i = 0; pending && i < kDeferred; ++i) store_deferred(i);
+    if (!Tile::kSwapped) epilogue.finish();
+    if (kSplitK > 1)  // the other CTAs' last arrivals come here
+        ptx::mbarrier_wait_parity(&shared.reduction_empty, parity ^ 1);
 }
 
-template <class T, int m, int n, bool transposed>
-__global__ void __launch_bounds__(Shared<T, m, n, transposed, 1>::kAllThreads, 1)
+template <class Tile, bool kCut>
+__global__ void __launch_bounds__(Tile::kThreads, 1)
     matmul(const __grid_constant__ Work work, float* C, const __grid_constant__ CUtensorMap A,
            const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map) {
-    multiply<T, m, n, transposed, 1, 1, 1>(work, C, A, B, C_map);
+    multiply<Tile, 1, kCut>(work, C, A, B, C_map);
 }
-template <class T, int m, int n, bool transposed, int cluster_m, int cluster_n, int split_k>
-CLUSTER_DIMS(cluster_m* cluster_n* split_k, 1, 1)
-__global__ void __launch_bounds__(Shared<T, m, n, transposed, split_k>::kAllThreads, 1)
+template <class Tile, int kSplitK, bool kCut>
+CLUSTER_DIMS(Tile::kMulticastCtas* kSplitK, 1, 1)
+__global__ void __launch_bounds__(Tile::kThreads, 1)
     matmul_in_clusters(const __grid_constant__ Work work, float* C,
                        const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B,
                        const __grid_constant__ CUtensorMap C_map) {
-    multiply<T, m, n, transposed, cluster_m, cluster_n, split_k>(work, C, A, B, C_map);
+    multiply<Tile, kSplitK, kCut>(work, C, A, B, C_map);
 }
 
-template <class T, int m, int n, bool transposed, int cluster_m, int cluster_n, int split_k>
-void launch(const Work& work, int K, const T* A, const T* B, float* C) {
+template <class Tile, int kSplitK, bool kSliced>
+void launch(Work work, int K, const half* A, const half* B, float* C) {
     const int M = work.M, N = work.N;
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
-    const auto A_map = tensor_map(A_rows.data, M, K, m / cluster_n, kTileK, 128, A_rows.stride);
-    const auto B_map = tensor_map(B_rows.data, K, N, kTileK / cluster_m, 64, 128, B_rows.stride);
-    const auto C_map = transposed ? CUtensorMap() : tensor_map(C, M, N, 64, 32, 128);
-    using Shared = ::Shared<T, m, n, transposed, split_k>;
-    constexpr int kBlocks = cluster_m * cluster_n * split_k, kBytes = sizeof(Shared);
+    const auto A_map =
+        tensor_map(A_rows.data, M, K, Tile::kTileM / Tile::kAlongN, kTileK, 128, A_rows.stride);
+    const auto B_map =
+        tensor_map(B_rows.data, K, N, kTileK / Tile::kAlongM, 64, 128, B_rows.stride);
+    const auto C_map = Tile::kSwapped ? CUtensorMap() : tensor_map(C, M, N, 64, 32, 128);
+    constexpr int kCtas = Tile::kMulticastCtas * kSplitK;
     const auto kernel = [] {
-        if constexpr (kBlocks == 1) return matmul<T, m, n, transposed>;
-        else return matmul_in_clusters<T, m, n, transposed, cluster_m, cluster_n, split_k>;
+        if constexpr (kCtas == 1) return matmul<Tile, kSliced>;
+        else return matmul_in_clusters<Tile, kSplitK, kSliced>;
     }();
-    allow_shared_memory(kernel, kBytes);
-    kernel<<<work.clusters * kBlocks, Shared::kAllThreads, kBytes>>>(work, C, A_map, B_map, C_map);
+    using Shared = ::Shared<Tile, kSplitK>;
+    const int blocks = work.clusters * kCtas;
+    if (kSliced) {  // finish_launch() reports the error
+        keep_freed_memory();
+        const size_t bytes = 2 * sizeof(float4) * blocks * Shared::kMine * Tile::kConsumers;
+        if (cudaMallocAsync(&work.parts, bytes, 0)) return;
+    }
+    allow_shared_memory(kernel, sizeof(Shared));
+    kernel<<<blocks, Tile::kThreads, sizeof(Shared)>>>(work, C, A_map, B_map, C_map);
+    if (work.parts) cudaFreeAsync(work.parts, 0);
 }
 
-template <class T>
-struct Config {
-    Tile tile;
-    int step, rest;  // nanoseconds, on an H200, of a step and of the rest of a tile
-    void (*launch)(const Work& work, int K, const T* A, const T* B, float* C);
+struct Config {  // nanoseconds, measured on an H100: of a k-tile, and of the rest of a tile
+    Tiling tiling;
+    bool sliced;
+    int step, rest;
+    void (*launch)(Work work, int K, const half* A, const half* B, float* C);
     std::string name() const {
-        return format("%dx%d%s-%dx%dx%d", tile.m, tile.n, tile.transposed ? "-transposed" : "",
-                      tile.cluster_m, tile.cluster_n, tile.split_k);
+        return format("%dx%d%s-%dx%dx%d%s", tiling.m, tiling.n,
+                      tiling.transposed ? "-transposed" : "", tiling.cluster_m, tiling.cluster_n,
+                      tiling.split_k, sliced ? "-sliced" : "");
     }
 };
-template <class T, int m, int n, int cm, int cn>
-constexpr Config<T> normal(int step, int rest) {
-    return {{m, n, false, cm, cn, 1}, step, rest, launch<T, m, n, false, cm, cn, 1>};
+template <int m, int n, int cm, int cn>
+constexpr Config normal(int step, int rest) {
+    using Tile = CtaTile<m, n, false, cm, cn>;
+    return {{m, n, false, cm, cn, 1}, false, step, rest, launch<Tile, 1, false>};
 }
-template <class T, int m, int n, int cm, int cn, int split_k>
-constexpr Config<T> transposed(int step, int rest) {
-    return {{m, n, true, cm, cn, split_k}, step, rest, launch<T, m, n, true, cm, cn, split_k>};
+template <int m, int n, int cm, int cn, int split_k>
+constexpr Config transposed(int step, int rest) {
+    using Tile = CtaTile<m, n, true, cm, cn>;
+    return {{m, n, true, cm, cn, split_k}, false, step, rest, launch<Tile, split_k, false>};
 }
-template <class T>
-constexpr Config<T> kConfigs[] = {  // rows, columns of a tile; cluster_m, cluster_n, split_k
-    normal<T, 128, 64, 1, 1>(221, 137),         normal<T, 128, 128, 1, 4>(350, 491),
-    normal<T, 128, 128, 4, 1>(356, 578),        normal<T, 128, 192, 1, 1>(476, 925),
-    normal<T, 128, 192, 2, 1>(532, 1269),       normal<T, 128, 256, 1, 1>(622, 1293),
-    normal<T, 128, 256, 2, 1>(632, 1532),       transposed<T, 16, 64, 1, 1, 2>(163, 47),
-    transposed<T, 32, 64, 1, 1, 1>(121, 136),   transposed<T, 32, 64, 1, 1, 2>(150, 95),
-    transposed<T, 32, 64, 1, 1, 8>(160, 393),   transposed<T, 64, 64, 1, 1, 1>(163, 70),
-    transposed<T, 80, 64, 1, 1, 2>(245, 138),   transposed<T, 96, 64, 1, 4, 1>(166, 750),
-    transposed<T, 128, 64, 1, 1, 8>(175, 1318), transposed<T, 128, 64, 1, 4, 2>(206, 1757),
-    transposed<T, 64, 128, 1, 1, 1>(248, 15),   transposed<T, 80, 128, 1, 1, 4>(218, 2095),
-    transposed<T, 80, 128, 2, 1, 1>(231, 590),  transposed<T, 96, 128, 1, 1, 1>(275, 273),
-    transposed<T, 96, 128, 1, 4, 1>(262, 687),  transposed<T, 208, 128, 1, 2, 1>(516, 1463),
-    transposed<T, 80, 192, 2, 1, 1>(327, 932),  transposed<T, 96, 192, 2, 1, 1>(381, 961),
-    transposed<T, 192, 192, 1, 2, 1>(699, 1578)};
-constexpr double kStart = 5.23;  // microseconds, of an H200: a launch
-// In a microsecond: requests to L2; megabytes of L2, and of device memory.
-constexpr double kLines = 120e3, kL2 = 12.7, kMoved = 4.30;
-// Megabytes of C: by TMA, and from registers, for which the block waits; and of accumulators that
-// it sends.
-constexpr double kStored = 8.1, kScattered = 6.0, kSent = 6.77;
+template <int m, int n, int cm, int cn, int split_k>
+constexpr Config sliced(int step, int rest) {
+    using Tile = CtaTile<m, n, true, cm, cn>;
+    return {{m, n, true, cm, cn, split_k}, true, step, rest, launch<Tile, split_k, true>};
+}
+constexpr Config kConfigs[] = {  // rows, columns of a tile; cluster_m, cluster_n, split_k
+    normal<128, 64, 1, 4>(214, 548),          normal<128, 128, 1, 1>(322, 990),
+    normal<128, 128, 2, 4>(334, 1004),        normal<128, 192, 2, 1>(501, 1740),
+    normal<128, 192, 4, 1>(483, 1445),        normal<128, 192, 4, 2>(473, 1480),
+    normal<128, 256, 1, 1>(639, 1995),        normal<128, 256, 2, 1>(662, 2170),
+    transposed<16, 64, 1, 1, 1>(107, 2),      transposed<32, 64, 1, 1, 1>(123, 8),
+    transposed<32, 64, 1, 1, 4>(147, 372),    transposed<32, 64, 1, 1, 8>(170, 523),
+    transposed<64, 64, 1, 1, 1>(145, 89),     transposed<64, 64, 1, 1, 4>(170, 866),
+    transposed<64, 64, 1, 1, 8>(152, 910),    transposed<96, 64, 1, 1, 4>(172, 1173),
+    transposed<96, 64, 1, 4, 1>(167, 380),    transposed<96, 64, 4, 2, 1>(177, 379),
+    transposed<128, 64, 1, 1, 8>(198, 1467),  transposed<128, 64, 1, 4, 2>(206, 1618),
+    transposed<128, 64, 4, 2, 1>(200, 594),   transposed<80, 128, 1, 1, 4>(213, 1740),
+    transposed<160, 64, 1, 4, 1>(216, 710),   transposed<64, 192, 2, 1, 1>(307, 848),
+    transposed<96, 128, 1, 1, 1>(261, 530),   transposed<96, 128, 2, 4, 1>(258, 805),
+    transposed<192, 64, 1, 1, 1>(268, 650),   transposed<112, 128, 4, 2, 1>(282, 930),
+    transposed<128, 128, 1, 1, 4>(299, 2575), transposed<96, 192, 2, 1, 1>(393, 1244),
+    transposed<160, 128, 2, 4, 1>(391, 1313), transposed<160, 128, 4, 2, 1>(392, 1289),
+    transposed<192, 128, 1, 2, 1>(494, 1647), transposed<224, 128, 1, 2, 1>(548, 2073),
+    transposed<160, 192, 4, 2, 1>(581, 1636), transposed<192, 192, 1, 2, 1>(705, 2501),
+    sliced<64, 64, 1, 1, 4>(119, 566),        sliced<128, 64, 1, 1, 8>(159, 1313),
+    sliced<64, 192, 2, 1, 1>(223, 2351),      sliced<112, 128, 4, 2, 1>(284, 2865),
+    sliced<160, 128, 2, 1, 1>(344, 4683),     sliced<160, 128, 4, 2, 1>(393, 3736)};
 
-// A configuration, what its clusters do, and how long that takes by the model.
-template <class T>
-struct HeuristicResult {
-    HeuristicResult(const Config<T>& config, int M, int N, int K)
-        : config(&config), work(M, N, K, config.tile) {
-        const auto [m, n, transposed, cluster_m, cluster_n, split_k] = config.tile;
-        // What all blocks request from L2 in a step: lines, two for a row that begins inside one;
-        // megabytes.
-        const double of_A = double(m) / cluster_n, of_B = double(n) / cluster_m;
-        const double blocks = work.clusters * config.tile.blocks(), MB = 4e-6 * M * N;
-        const double lines = of_A * (aligned(K) % 64 ? 2 : 1) + of_B * (aligned(N) % 64 ? 2 : 1);
-        const double step = std::max(
-            {config.step * 1e-3, lines * blocks / kLines, (of_A + of_B) * 128e-6 * blocks / kL2});
-        const int waves = ceil_div(work.tiles, work.clusters);
-        double time = waves * (ceil_div(work.steps, split_k) * step + config.rest * 1e-3) +
-                      MB / (transposed ? kScattered : kStored);
-        if (split_k > 1) time += 4e-6 * waves * m * n / kSent;
-        const double moved = (2e-6 * K * (double(M) + N) + MB) / kMoved;
-        us = kStart + std::max(time, time < 0.8 * moved ? moved : 1.02 * moved);
-        // TMA stores rows that start on multiples of 16 bytes.
-        const bool no_step = work.steps < split_k, no_store = !transposed && N % 4;
-        if (no_step || no_store) us = std::numeric_limits<double>::infinity();
-    }
-    const Config<T>* config;
-    Work work;
-    double us;
-};
+// Microseconds, measured on an H100: from the launch to the first k-tile; until a cluster has added
+// the parts of a tile, and for each further part; for a copy to aligned rows.
+constexpr double kStart = 4.86, kFirstPart = 4.4, kPart = 0.68, kCopy = 2.5;
+// Requests to L2 in a microsecond.
+constexpr double kRequests = 102e3;
+// Megabytes in a microsecond: from L2, where CTAs load the same data at the same time, and where
+// slices of K do not; to and from device memory; of C by TMA, and from registers; of accumulators
+// that the CTAs of a cluster send each other; of a copy to aligned rows.
+constexpr double kL2 = 12.1, kL2Slices = 7.0, kDevice = 2.76, kStored = 16, kScattered = 7.1,
+                 kSent = 34, kCopied = 2;
 
-// The fastest configuration for that shape.
-template <class T>
-HeuristicResult<T> heuristic(int M, int N, int K) {
-    const auto time = [=](const Config<T>& config) {
-        return HeuristicResult<T>(config, M, N, K).us;
-    };
-    return HeuristicResult<T>(fastest(kConfigs<T>, time), M, N, K);
+// The predicted time in microseconds; infinity: the configuration does not take that shape.
+double time_of(const Config& config, int M, int N, int K) {
+    const auto [m, n, transposed, cluster_m, cluster_n, split_k] = config.tiling;
+    if (!transposed && N % 4)  // TMA stores rows that start on multiples of 16 bytes
+        return std::numeric_limits<double>::infinity();
+    const Work work(M, N, K, config.tiling, config.sliced);
+    if (config.sliced && work.slices == 1) return std::numeric_limits<double>::infinity();
+    // What all CTAs load for a k-tile: rows of 128 bytes, each with two requests if it lies across
+    // two lines of L2.
+    const double A_rows = double(m) / cluster_n, B_rows = double(n) / cluster_m;
+    const double requests = A_rows * (aligned(K) % 64 ? 2 : 1) + B_rows * (aligned(N) % 64 ? 2 : 1);
+    const double ctas = work.clusters * config.tiling.ctas();
+    const double l2 = split_k * work.slices > 1 ? kL2Slices : kL2;
+    const double step = std::max(
+        {config.step * 1e-3, requests * ctas / kRequests, (A_rows + B_rows) * 128e-6 * ctas / l2});
+    // The slowest CTA.
+    const int waves = work.shared_tiles ? 1 : ceil_div(work.scheduler.tiles, work.clusters);
+    const int steps = ceil_div(ceil_div(work.steps, work.slices), split_k);
+    const double MB_of_C = 4e-6 * M * N;
+    double time =
+        waves * (steps * step + config.rest * 1e-3) + MB_of_C / (transposed ? kScattered : kStored);
+    if (split_k > 1) time += 4e-6 * waves * m * n / kSent;
+    if (work.slices > 1) time += kFirstPart + (work.slices - 1) * kPart;
+    const double device = (2e-6 * K * (double(M) + N) + MB_of_C) / kDevice;
+    const double copies = (aligned(K) > K ? kCopy + 4e-6 * M * K / kCopied : 0) +
+                          (aligned(N) > N ? kCopy + 4e-6 * K * N / kCopied : 0);
+    return kStart + std::max(time, device) + copies;
 }
 
-template <class T>
-void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
-    const HeuristicResult<T> best = heuristic<T>(M, N, K);
-    best.config->launch(best.work, K, A, B, C);
+const Config& best_config(int M, int N, int K) {
+    return fastest(kConfigs, [=](const Config& config) { return time_of(config, M, N, K); });
+}
+
+void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
+    const Config& best = best_config(M, N, K);
+    best.launch(Work(M, N, K, best.tiling, best.sliced), K, A, B, C);
+}
+
+// How many floats of cut tiles go through the workspace.
+double parts_elements(int M, int N, int K) {
+    const Config& best = best_config(M, N, K);
+    const Tiling& tiling = best.tiling;
+    const int across = tiling.transposed ? tiling.m : tiling.n,
+              along = tiling.m * tiling.n / across;
+    return 8.0 * Work(M, N, K, tiling, best.sliced).cuts() * tiling.ctas() * along *
+           ceil_div(across / 8, tiling.split_k);
 }
 
 // A is loaded once per column of clusters, B once per row of them, plus once for a padded copy.
+// A part of a cut tile is loaded once, and its floats are as large as two halves.
 double loaded_elements(double M, double N, double K) {
-    const Tile tile = heuristic<half>(M, N, K).config->tile;
-    return M * K * std::ceil(N / (tile.n * tile.cluster_n)) +
-           K * N * std::ceil(M / (tile.m * tile.cluster_m)) + loaded_by_copies(M, N, K);
+    const Tiling tiling = best_config(M, N, K).tiling;
+    return M * K * std::ceil(N / (tiling.n * tiling.cluster_n)) +
+           K * N * std::ceil(M / (tiling.m * tiling.cluster_m)) + loaded_by_copies(M, N, K) +
+           2 * parts_elements(M, N, K);
+}
+double stored_elements(double M, double N, double K) {
+    return stored_with_copies(M, N, K) + parts_elements(M, N, K);
 }
 
-// The accumulators that blocks of a cluster send each other.
+// The accumulators that the CTAs of a cluster send each other, for each unit of work.
 double shared_loaded_bytes(double M, double N, double K) {
-    const Tile tile = heuristic<half>(M, N, K).config->tile;
-    return tile.split_k > 1 ? 4.0 * tile.count(M, N) * tile.blocks() * tile.m * tile.n : 0;
+    const Config& best = best_config(M, N, K);
+    const Tiling& tiling = best.tiling;
+    if (tiling.split_k == 1) return 0;
+    const Work work(M, N, K, tiling, best.sliced);
+    return 4.0 * (work.scheduler.tiles + work.cuts()) * tiling.ctas() * tiling.m * tiling.n;
 }
 
 std::string chosen(int M, int N, int K) {
-    const HeuristicResult<half> best = heuristic<half>(M, N, K);
-    return format("%s: %.1f us", best.config->name().c_str(), best.us);
+    const Config& best = best_config(M, N, K);
+    return format("%s: %.1f us", best.name().c_str(), time_of(best, M, N, K));
 }
 
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, shared_loaded_bytes, kWgmma};
-    facts.stored_elements = stored_with_copies;
-    for (const auto& config : kConfigs<half>)
-        facts.configs.push_back({config.name(), config.tile.m * config.tile.cluster_m,
-                                 config.tile.n * config.tile.cluster_n,
-                                 kTileK * config.tile.split_k});
+    facts.stored_elements = stored_elements;
+    for (const Config& config : kConfigs)
+        facts.configs.push_back({config.name(), config.tiling.m * config.tiling.cluster_m,
+                                 config.tiling.n * config.tiling.cluster_n,
+                                 kTileK * config.tiling.split_k});
     facts.chosen = chosen;
-    return run_stage(launch_matmul<half>, facts, argc, argv);
+    return run_stage(launch_matmul, facts, argc, argv);
 }

@@ -11,8 +11,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "common/errors.h"
 #include "common/facts.h"
@@ -53,19 +55,19 @@ struct NotTaken : Failure {
 
 // The configuration with the shortest predicted time, or only_config. time(config) is infinite if
 // the configuration does not take the shape. Throws NotTaken if none does.
-template <class Config, int kCount, class Time>
-const Config& fastest(const Config (&configs)[kCount], Time time) {
-    const Config* best = nullptr;
+template <class Configs, class Time>
+const auto& fastest(const Configs& configs, Time time) {
+    auto best = std::end(configs);
     double least = std::numeric_limits<double>::infinity();
-    for (const Config& config : configs) {
-        if (!only_config.empty() && only_config != config.name()) continue;
-        const double its = time(config);
+    for (auto config = std::begin(configs); config != std::end(configs); ++config) {
+        if (!only_config.empty() && only_config != config->name()) continue;
+        const double its = time(*config);
         if (its < least) {
-            best = &config;
+            best = config;
             least = its;
         }
     }
-    if (!best) throw NotTaken();
+    if (best == std::end(configs)) throw NotTaken();
     return *best;
 }
 

@@ -91,9 +91,12 @@ def steps():
 
 def changed(step):
     """The chapter NN that a step continues from, or "", and what it changes, from its comment "// Changed: (from NN)
-    WHAT", whose further lines are indented."""
-    found = re.search(r"(?m)^// Changed: *(?:\(from (\d\d)\w*\) *)?(.*(?:\n//   .*)*)", text_of(step))
-    return (found[1] or "", re.sub(r"\s*\n// *", " ", found[2])) if found else ("", "")
+    WHAT", whose further lines are indented. "(after NN)": the file takes what NN has taught from headers, so that it
+    is not compared with another file, and the chapter is None."""
+    found = re.search(r"(?m)^// Changed: *(?:\((from|after) (\d\d)\w*\) *)?(.*(?:\n//   .*)*)", text_of(step))
+    if not found:
+        return "", ""
+    return None if found[1] == "after" else found[2] or "", re.sub(r"\s*\n// *", " ", found[3])
 
 
 def changes(step):
@@ -128,9 +131,10 @@ def unknown(word, files, names=()):
 
 def before(step):
     """The step that a step continues from: the last one of the chapter that it names, or the one above it; None for the
-    first."""
+    first, and for one that begins anew."""
+    chapter = changed(step)[0]
     above = [other for other in steps() if other.suffix == step.suffix and other < step
-             and other.parent.name.startswith(changed(step)[0])]
+             and chapter is not None and other.parent.name.startswith(chapter)]
     return above[-1] if above else None
 
 

@@ -302,7 +302,8 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Function*, const cudaL
     const int blocks = int(size.x * size.y * size.z);
     int sm_count = 0;
     cudaDeviceGetAttribute(&sm_count, cudaDevAttrMultiProcessorCount, 0);
-    *clusters = (sm_count + blocks - 1) / blocks;
+    // At least two, so that programs which share work among clusters do so here, too.
+    *clusters = std::max(2, (sm_count + blocks - 1) / blocks);
     return cudaSuccess;
 }
 template <class Function>

@@ -8,7 +8,7 @@
 
 namespace emulator {
 
-constexpr unsigned kMaxThreads = 1536;  // in all blocks that run together: four of three warpgroups
+constexpr unsigned kMaxThreads = 4096;  // in all blocks that run together: eight of four warpgroups
 
 namespace trace {
 enum Kind { kRead, kWrite, kAtomic };

@@ -1,0 +1,291 @@
+// Thread block clusters. The blocks (CTAs) of a cluster run at the same time on SMs that lie
+// together in the GPU. Here they compute neighbouring tiles of C, so that they load the same rows of
+// A or the same columns of B at about the same time.
+//
+//    a cluster of 2 x 1    its CTAs lie one below the other and need the same B
+//                 1 x 4                 side by side                          A
+//
+// A cluster of a single CTA costs 4%, because CTAs of clusters are placed by groups of SMs. So a
+// configuration without clusters has a kernel of its own.
+//
+// Changed:  a cluster takes neighbouring tiles, one for each of its CTAs; kernels with and without
+//           a cluster.
+#include "common/aligned_rows.h"
+#include "common/cluster_occupancy.h"
+#include "common/ptx/hopper.cuh"
+#include "common/stage.h"
+#include "common/tensor_map.h"
+#include "common/tile_scheduler.h"
+#include "common/tma_epilogue.cuh"
+
+constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
+constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
+constexpr int kManyWaves = 32;  // with so many at most 3% of the SMs would be idle
+
+template <int kTileM, int kTileN, bool kTransposed>
+struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats
+    static constexpr int kParts = kTileN / 64;
+    static constexpr int kWarpgroups = kTransposed ? kParts : kTileM / 64;
+    // One thread loads. setmaxnreg needs a warpgroup around it, but a single consumer warpgroup can
+    // have 255 registers a thread without setmaxnreg, so that a warp is enough for the producer.
+    static constexpr int kThreads = 128 * kWarpgroups + (kWarpgroups == 1 ? 32 : 128);
+    static constexpr int kPairs = kTransposed ? 0 : 2;  // of boxes, for each warpgroup
+    // A block may have 227 KiB. A pair of boxes takes 16, 8 rows of As 1, 64 columns of Bs 8.
+    static constexpr int kStages =
+        std::min(12, (226 - kWarpgroups * kPairs * 16) / (kTileM / 8 + kParts * 8));
+    half As[kStages][kTileM][kTileK];
+    half Bs[kStages][kParts][kTileK][64];
+    TmaEpilogue::Pair Cs[kWarpgroups][kPairs];
+    uint64_t full[kStages], empty[kStages];
+};
+static_assert(kTileK == 64, "64 halves are 128 bytes");
+
+struct Tiling {
+    int m, n;  // rows and columns of C that a block computes
+    bool transposed;
+    int cluster_m, cluster_n;  // CTAs of a cluster, one below the other and side by side
+    constexpr int ctas() const { return cluster_m * cluster_n; }
+};
+
+// The host's part of a launch.
+struct Work {
+    Work(int M, int N, int K, Tiling tiling)
+        : M(M), N(N), steps(ceil_div(K, kTileK)),
+          scheduler(ceil_div(M, tiling.m * tiling.cluster_m),
+                    ceil_div(N, tiling.n * tiling.cluster_n), kGroup / tiling.cluster_m) {
+        const int at_once = clusters_at_once(tiling.ctas());
+        const int waves = ceil_div(scheduler.tiles, at_once);
+        clusters = waves < kManyWaves ? ceil_div(scheduler.tiles, waves) : at_once;
+    }
+    int M, N;
+    int steps;  // k-tiles of a tile
+    TileScheduler scheduler;  // of the tiles that a cluster computes together
+    int clusters;  // each takes every clusters-th of them
+};
+
+template <int kTileM, int kTileN, bool kTransposed, int kClusterM, int kClusterN>
+__device__ __forceinline__ void multiply(const Work& work, float* C, const CUtensorMap& A,
+                                         const CUtensorMap& B, const CUtensorMap& C_map) {
+    extern __shared__ __align__(1024) char memory[];
+    using Shared = ::Shared<kTileM, kTileN, kTransposed>;
+    constexpr int kConsumers = 128 * Shared::kWarpgroups;  // threads that multiply
+    constexpr int kStages = Shared::kStages, kParts = Shared::kParts;
+    constexpr int kFragments = (kTransposed ? kTileM : kTileN) / 8;  // of 16 x 8 for each warp
+    constexpr int kDeferred =
+        !kTransposed && kParts > 2 ? 2 : 0;  // parts stored during the next tile
+    constexpr int kImmediate = kParts - kDeferred;  // at the tile's end
+    constexpr bool kSingleConsumer = Shared::kWarpgroups == 1;  // two k-tiles' products in flight
+    auto& shared = *reinterpret_cast<Shared*>(memory);
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    constexpr int kCtas = kClusterM * kClusterN;
+    const int rank = kCtas > 1 ? ptx::get_sreg_cluster_ctarank() : 0, cluster = blockIdx.x / kCtas;
+    const int cta_m = rank / kClusterN, cta_n = rank % kClusterN;
+
+    const auto load = [&](int row, int col, int k, int stage) {
+        uint64_t* const full = &shared.full[stage];
+        ptx::mbarrier_arrive_expect_tx(full, sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
+        ptx::cp_async_bulk_tensor(shared.As[stage], &A, k, row, full);
+        for (int j = 0; j < kTileN; j += 64)
+            ptx::cp_async_bulk_tensor(shared.Bs[stage][j / 64], &B, col + j, k, full);
+    };
+    const auto release = [&](int stage) {  // a consumer warp has read the stage
+        if (lane == 0) ptx::mbarrier_arrive(&shared.empty[stage]);
+    };
+
+    if (threadIdx.x == 0) {
+        for (int stage = 0; stage < kStages; ++stage) {
+            ptx::mbarrier_init(&shared.full[stage], 1);  // one arrival, of the thread that loads
+            ptx::mbarrier_init(&shared.empty[stage], kConsumers / 32);  // one arrival of each warp
+        }
+        ptx::fence_mbarrier_init();
+    }
+    __syncthreads();  // the mbarriers are initialised
+
+    if (warp >= kConsumers / 32) {
+        if (!kSingleConsumer) ptx::warpgroup_reg_dealloc<24>();
+        if (threadIdx.x > kConsumers) return;
+        int stage = 0, parity = 1;  // 1: that of the phase before the first, which is over
+        for (int tile = cluster; tile < work.scheduler.tiles; tile += work.clusters) {
+            const auto at = work.scheduler.position(tile);
+            const int row = (at.m * kClusterM + cta_m) * kTileM;
+            const int col = (at.n * kClusterN + cta_n) * kTileN;
+            for (int step = 0; step < work.steps; ++step) {
+                ptx::mbarrier_wait_parity(&shared.empty[stage], parity);
+                load(row, col, step * kTileK, stage);
+                stage = (stage + 1) % kStages;
+                parity ^= stage == 0;
+            }
+        }
+        return;
+    }
+    if (!kSingleConsumer) ptx::warpgroup_reg_alloc<Shared::kWarpgroups == 3 ? 160 : 240>();
+
+    const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; transposed, 64 columns
+    TmaEpilogue epilogue(shared.Cs[kTransposed ? 0 : warp / 4], C_map);
+    // Of stage 0. In units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
+    const auto A_first = ptx::wgmma_descriptor(shared.As[0][kTransposed ? 0 : row], 128, 64);
+    const auto B_first =
+        ptx::wgmma_descriptor(shared.Bs[0][kTransposed ? row / 64 : 0], 128, 64, 512);
+    uint64_t a = A_first, b = B_first;
+    int stage = 0, parity = 0, previous = 0;
+    float deferred[kDeferred ? 8 * kDeferred : 1][4];  // parts of the tile before
+    int c_row = 0, c_col = 0, deferred_row = 0, deferred_col = 0;
+    for (int tile = cluster; tile < work.scheduler.tiles; tile += work.clusters) {
+        float acc[kFragments][4];  // tiles of 16 x 8, side by side in the warp's 16 rows
+        for (int step = 0; step < work.steps; ++step) {
+            ptx::mbarrier_wait_parity(&shared.full[stage], parity);
+            ptx::wgmma_fence();
+            for (int s = 0; s < kTileK; s += 16) {  // along the rows of A, down the rows of B
+                const uint64_t a_s = a + s * 2 / 16, b_s = b + s * 128 / 16;
+                if (kTransposed) ptx::wgmma_m64k16<half, 1, 0>(acc, b_s, a_s, step + s > 0);
+                else ptx::wgmma_m64k16<half, 0, 1>(acc, a_s, b_s, step + s > 0);
+            }
+            ptx::wgmma_commit_group();
+            // While the products run: where this tile is, and deferred parts of the one before.
+            if (step == 0) {
+                const auto at = work.scheduler.position(tile);
+                c_row = (at.m * kClusterM + cta_m) * kTileM + (kTransposed ? 0 : row);
+                c_col = (at.n * kClusterN + cta_n) * kTileN + (kTransposed ? row : 0);
+            }
+#pragma unroll
+            for (int i = 0; i < kDeferred; ++i)
+                if (tile >= work.clusters && step == min(2 + 2 * i, work.steps - 1))
+                    epilogue.store(&deferred[8 * i], deferred_row,
+                                   deferred_col + (kImmediate + i) * 64);
+            if (kSingleConsumer) {  // waits for the k-tile before, while these products run
+                ptx::wgmma_wait_group<1>();
+                if (step > 0) release(previous);
+            } else {
+                ptx::wgmma_wait_group<0>();
+                release(stage);
+            }
+            previous = stage++;
+            a += sizeof(shared.As[0]) / 16;
+            b += sizeof(shared.Bs[0]) / 16;
+            if (stage == kStages) {
+                stage = 0;
+                parity ^= 1;
+                a = A_first;
+                b = B_first;
+            }
+        }
+        if (kSingleConsumer) {  // waits for the last k-tile
+            ptx::wgmma_wait_group<0>();
+            release(previous);
+        }
+        ptx::warpgroup_fence_operand(acc);  // keeps the compiler from reading acc earlier
+        if constexpr (!kTransposed) {
+            for (int i = 0; i < kImmediate; ++i) epilogue.store(&acc[8 * i], c_row, c_col + i * 64);
+            if constexpr (kDeferred > 0) memcpy(deferred, acc + 8 * kImmediate, sizeof deferred);
+            deferred_row = c_row;
+            deferred_col = c_col;
+        } else {
+#pragma unroll
+            for (int i = 0; i < 4 * kFragments; ++i) {
+                const int r = c_row + i / 4 * 8 + lane % 4 * 2 + i % 2;
+                const int c = c_col + warp % 4 * 16 + i % 4 / 2 * 8 + lane / 4;
+                if (r < work.M && c < work.N) C[size_t(r) * work.N + c] = acc[i / 4][i % 4];
+            }
+        }
+    }
+    for (int i = 0; i < kDeferred; ++i)
+        epilogue.store(&deferred[8 * i], deferred_row, deferred_col + (kImmediate + i) * 64);
+    if (!kTransposed) epilogue.finish();
+}
+
+template <int m, int n, bool transposed>
+__global__ void __launch_bounds__(Shared<m, n, transposed>::kThreads, 1)
+    matmul(const __grid_constant__ Work work, float* C, const __grid_constant__ CUtensorMap A,
+           const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map) {
+    multiply<m, n, transposed, 1, 1>(work, C, A, B, C_map);
+}
+template <int m, int n, bool transposed, int cluster_m, int cluster_n>
+CLUSTER_DIMS(cluster_m* cluster_n, 1, 1)
+__global__ void __launch_bounds__(Shared<m, n, transposed>::kThreads, 1)
+    matmul_in_clusters(const __grid_constant__ Work work, float* C,
+                       const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B,
+                       const __grid_constant__ CUtensorMap C_map) {
+    multiply<m, n, transposed, cluster_m, cluster_n>(work, C, A, B, C_map);
+}
+
+template <int m, int n, bool transposed, int cluster_m, int cluster_n>
+void launch(const Work& work, int K, const half* A, const half* B, float* C) {
+    const int M = work.M, N = work.N;
+    const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
+    const auto A_map = tensor_map(A_rows.data, M, K, m, kTileK, 128, A_rows.stride);
+    const auto B_map = tensor_map(B_rows.data, K, N, kTileK, 64, 128, B_rows.stride);
+    const auto C_map = transposed ? CUtensorMap() : tensor_map(C, M, N, 64, 32, 128);
+    const auto kernel = [] {
+        if constexpr (cluster_m * cluster_n == 1) return matmul<m, n, transposed>;
+        else return matmul_in_clusters<m, n, transposed, cluster_m, cluster_n>;
+    }();
+    using Shared = ::Shared<m, n, transposed>;
+    allow_shared_memory(kernel, sizeof(Shared));
+    const int blocks = work.clusters * cluster_m * cluster_n;
+    kernel<<<blocks, Shared::kThreads, sizeof(Shared)>>>(work, C, A_map, B_map, C_map);
+}
+
+struct Config {  // nanoseconds, measured on an H100: of a k-tile, and of the rest of a tile
+    Tiling tiling;
+    int step, rest;
+    void (*launch)(const Work& work, int K, const half* A, const half* B, float* C);
+    std::string name() const {
+        return format("%dx%d%s-%dx%d", tiling.m, tiling.n, tiling.transposed ? "-transposed" : "",
+                      tiling.cluster_m, tiling.cluster_n);
+    }
+};
+template <int m, int n, int cm = 1, int cn = 1>
+constexpr Config normal(int step, int rest) {
+    return {{m, n, false, cm, cn}, step, rest, launch<m, n, false, cm, cn>};
+}
+template <int m, int n, int cm = 1, int cn = 1>
+constexpr Config transposed(int step, int rest) {
+    return {{m, n, true, cm, cn}, step, rest, launch<m, n, true, cm, cn>};
+}
+constexpr Config kConfigs[] = {normal<128, 64>(203, 676),
+                               normal<128, 128>(326, 1236),
+                               normal<128, 192>(472, 1701),
+                               normal<128, 192, 2, 1>(524, 1901),
+                               normal<128, 256>(657, 2245),
+                               normal<128, 256, 2, 1>(671, 2331),
+                               transposed<32, 64>(128, 82),
+                               transposed<64, 64>(138, 226),
+                               transposed<96, 128>(264, 810),
+                               transposed<112, 128, 4, 2>(285, 1076),
+                               transposed<160, 128, 4, 2>(396, 1402),
+                               transposed<192, 192, 1, 2>(718, 2933)};
+
+const Config& best_config(int M, int N, int K) {
+    const auto time = [=](const Config& config) {
+        if (!config.tiling.transposed &&
+            N % 4)  // TMA stores rows that start on multiples of 16 bytes
+            return std::numeric_limits<double>::infinity();
+        const Work work(M, N, K, config.tiling);
+        const double waves = ceil_div(work.scheduler.tiles, work.clusters);
+        return waves * (1.0 * work.steps * config.step + config.rest);
+    };
+    return fastest(kConfigs, time);
+}
+
+void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
+    const Config& best = best_config(M, N, K);
+    best.launch(Work(M, N, K, best.tiling), K, A, B, C);
+}
+
+// A is loaded once per column of tiles, B once per row of them, plus once for a padded copy.
+double loaded_elements(double M, double N, double K) {
+    const Tiling tiling = best_config(M, N, K).tiling;
+    const double across = tiling.cluster_n * std::ceil(N / (tiling.n * tiling.cluster_n));
+    const double down = tiling.cluster_m * std::ceil(M / (tiling.m * tiling.cluster_m));
+    return M * K * across + K * N * down + loaded_by_copies(M, N, K);
+}
+
+int main(int argc, char** argv) {
+    Facts facts = {loaded_elements, [](double, double, double) { return 0.0; }, kWgmma};
+    facts.stored_elements = stored_with_copies;
+    for (const Config& config : kConfigs)
+        facts.configs.push_back({config.name(), config.tiling.m * config.tiling.cluster_m,
+                                 config.tiling.n * config.tiling.cluster_n, kTileK});
+    facts.chosen = [](int M, int N, int K) { return best_config(M, N, K).name(); };
+    return run_stage(launch_matmul, facts, argc, argv);
+}

@@ -1,0 +1,476 @@
+// A fix-up that always adds in the same order. The clusters that share a tile leave their parts in a
+// workspace in device memory, and who comes last adds them up. For each warp of a tile a counter
+// hands out tickets. A warp with any but the last ticket writes its part; the one with the last
+// ticket keeps its own in registers, waits until the others have written, and adds all parts in the
+// order of k. C is written once, and the same bits come out each time.
+//
+//    ticket 0    write the part, fence, count it as written
+//    ticket 1    (of two) wait for the count, fence, read the part, add, store C
+//
+// No warp waits for one that may not be running yet: whoever has a ticket is running.
+//
+// Changed:  parts of tiles are added up through a workspace, not by atomicAdd on C.
+#include "common/aligned_rows.h"
+#include "common/cluster_occupancy.h"
+#include "common/cluster_pipeline.cuh"
+#include "common/ptx/hopper.cuh"
+#include "common/stage.h"
+#include "common/tensor_map.h"
+#include "common/tile_scheduler.h"
+#include "common/tma_epilogue.cuh"
+
+constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
+constexpr int kManyWaves = 32;  // with so many at most 3% of the SMs would be idle
+constexpr int kWorthwhile = 4;  // k-tiles that Stream-K must save, or tiles stay whole
+
+template <class Tile, int kSplitK>
+struct Shared {
+    // Normal tiles are stored by TMA, from two pairs of boxes for each warpgroup.
+    static constexpr int kPairs = Tile::kSwapped ? 0 : 2 * Tile::kWarpgroups;
+    static constexpr int kMine = ceil_div(Tile::kFragments, kSplitK);  // that a CTA adds up
+    static constexpr int kReduced = kSplitK > 1 ? kMine : 0;
+    // In KiB. A block may have 227; a pair takes 16, a fragment of a warpgroup 2.
+    static constexpr int kRest = 226 - kPairs * 16 - kReduced * kSplitK * Tile::kWarpgroups * 2;
+    static constexpr int kStages = std::min(12, kRest / (Tile::kTileM / 8 + Tile::kParts * 8));
+    using Pipeline = ::Pipeline<Tile, kStages>;
+    typename Pipeline::Memory stages;
+    TmaEpilogue::Pair Cs[kPairs];
+    float4 reduction_buffer[kReduced][kSplitK][Tile::kConsumers];
+    uint64_t reduction_full, reduction_empty;
+};
+
+// A configuration of the kernel: a CTA computes a tile of m x n, or a slice of its k-tiles.
+struct Tiling {
+    int m, n;
+    bool transposed;
+    int cluster_m, cluster_n;  // tiles of a cluster, one below the other and side by side
+    int split_k;  // CTAs for each tile, a slice of its k-tiles each
+    constexpr int ctas() const { return cluster_m * cluster_n * split_k; }
+};
+
+// K-tiles of one tile that a cluster computes without a break.
+struct Unit {
+    int tile, first, steps;
+};
+
+// The host's part of a launch.
+struct Work {
+    Work(int M, int N, int K, Tiling tiling)
+        : M(M), N(N), steps(ceil_div(K, kTileK)),
+          scheduler(ceil_div(M, tiling.m * tiling.cluster_m),
+                    ceil_div(N, tiling.n * tiling.cluster_n), kGroup / tiling.cluster_m) {
+        const int at_once = clusters_at_once(tiling.ctas()), tiles = scheduler.tiles;
+        const int waves = ceil_div(tiles, at_once);
+        clusters = waves < kManyWaves ? ceil_div(tiles, waves) : at_once;
+        // The last wave and the one before are shared, where that saves k-tiles enough.
+        const int whole_waves = std::max(0, tiles / at_once - 1);
+        const int rest = tiles - whole_waves * at_once;
+        const int saved = (waves - whole_waves) * steps - ceil_div(rest * steps, at_once);
+        if (saved < kWorthwhile) return;
+        shared_tiles = rest;
+        clusters = std::min(at_once, rest * steps);
+        k_tiles = Divisor(steps);
+    }
+    // Where a cluster's share of the k-tiles begins, and whose share k-tile `at` belongs to.
+    __host__ __device__ int begin(int cluster) const {
+        return int(1ll * shared_tiles * steps * cluster / clusters);
+    }
+    __host__ __device__ int cluster_of(int at) const {
+        return int(((at + 1ll) * clusters - 1) / (shared_tiles * steps));
+    }
+    // How many shares begin inside a tile.
+    int cuts() const {
+        int count = 0;
+        for (int cluster = 1; cluster < clusters; ++cluster) count += begin(cluster) % steps > 0;
+        return count;
+    }
+    int M, N;
+    int steps;  // k-tiles of a tile
+    TileScheduler scheduler;  // of the tiles that a cluster computes together
+    int clusters;  // each takes its share, and then every clusters-th of the other tiles
+    int shared_tiles = 0;  // the first tiles, whose k-tiles are shared
+    Divisor k_tiles;  // steps
+    float4* parts = nullptr;  // the workspace: two parts for each CTA
+};
+
+// The units of work of a cluster, in order. kCut: there are parts of tiles among them.
+template <bool kCut>
+class Units {
+public:
+    __device__ Units(const Work& work, int cluster)
+        : work_(work), whole_(work.shared_tiles + cluster) {
+        if (!kCut) return;
+        at_ = work.begin(cluster);
+        end_ = work.begin(cluster + 1);
+    }
+    __device__ bool next(Unit& unit) {
+        if (kCut && at_ < end_) {
+            unit.tile = work_.k_tiles.quotient(at_);
+            unit.first = at_ - unit.tile * work_.steps;
+            unit.steps = min(work_.steps - unit.first, end_ - at_);
+            at_ += unit.steps;
+            return true;
+        }
+        unit = {whole_, 0, work_.steps};
+        whole_ += work_.clusters;
+        return unit.tile < work_.scheduler.tiles;
+    }
+
+private:
+    const Work& work_;
+    int at_ = 0, end_ = 0;  // of the share
+    int whole_;  // the next whole tile
+};
+
+// For each warp that computes a part of a tile that is cut: how many clusters' warps have computed
+// theirs, and how many have written it to the workspace. Who finishes sets both back to 0.
+constexpr int kCounters = 4096;  // two tiles for each CTA, twelve warps
+__device__ int tickets[kCounters];
+__device__ int written[kCounters];
+
+template <class Tile, int kSplitK, bool kCut>
+__device__ __forceinline__ void multiply(const Work& work, float* C, const CUtensorMap& A,
+                                         const CUtensorMap& B, const CUtensorMap& C_map) {
+    extern __shared__ __align__(1024) char memory[];
+    using Shared = ::Shared<Tile, kSplitK>;
+    static_assert(kSplitK == 1 || Tile::kSwapped, "only transposed tiles are split");
+    constexpr int kConsumers = Tile::kConsumers, kFragments = Tile::kFragments;
+    constexpr int kSums = Shared::kMine;  // fragments that a CTA adds up and stores
+    // Parts of a normal tile that are stored during the next one.
+    constexpr int kDeferred = !Tile::kSwapped && Tile::kParts > 2 ? 2 : 0;
+    constexpr int kImmediate = Tile::kParts - kDeferred;
+    constexpr int kMulticastCtas = Tile::kMulticastCtas, kCtas = kMulticastCtas * kSplitK;
+    auto& shared = *reinterpret_cast<Shared*>(memory);
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int rank = kCtas > 1 ? ptx::get_sreg_cluster_ctarank() : 0, cluster = blockIdx.x / kCtas;
+    const int slice = rank / kMulticastCtas, in_group = rank % kMulticastCtas;
+    typename Shared::Pipeline pipeline(shared.stages, slice * kMulticastCtas, in_group);
+    // Of a unit's k-tiles this CTA computes those of its slice.
+    const auto begin = [&](const Unit& unit, int slice) {
+        return unit.first + unit.steps * slice / kSplitK;
+    };
+
+    if (threadIdx.x == 0) {
+        pipeline.initialise();
+        ptx::mbarrier_init(&shared.reduction_full, 1);  // a thread's arrival, and bytes
+        ptx::mbarrier_init(&shared.reduction_empty, kSplitK * kConsumers / 32);
+        ptx::fence_mbarrier_init();
+    }
+    __syncthreads();  // the mbarriers are initialised
+    if (kCtas > 1) {  // in every CTA
+        ptx::barrier_cluster_arrive_relaxed();
+        ptx::barrier_cluster_wait();
+    }
+    // The first row and column of this CTA's tile.
+    const auto row_of = [&](TileScheduler::Position at) {
+        return (at.m * Tile::kAlongM + in_group / Tile::kAlongN) * Tile::kTileM;
+    };
+    const auto col_of = [&](TileScheduler::Position at) {
+        return (at.n * Tile::kAlongN + in_group % Tile::kAlongN) * Tile::kTileN;
+    };
+
+    if (warp >= kConsumers / 32) {
+        if (Tile::kWarpgroups > 1) ptx::warpgroup_reg_dealloc<40>();
+        if (threadIdx.x > kConsumers) return;
+        typename Shared::Pipeline::Position stage;
+        stage.parity = 1;
+        Unit unit;
+        for (Units<kCut> units(work, cluster); units.next(unit);) {
+            const auto at = work.scheduler.position(unit.tile);
+            for (int step = begin(unit, slice); step < begin(unit, slice + 1); ++step)
+                pipeline.load(stage, A, B, row_of(at), col_of(at), step * kTileK);
+        }
+        pipeline.drain(stage);
+        return;
+    }
+    if (Tile::kWarpgroups > 1) ptx::warpgroup_reg_alloc<Tile::kWarpgroups == 3 ? 152 : 232>();
+
+    const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; transposed, 64 columns
+    TmaEpilogue epilogue(shared.Cs + (Tile::kSwapped ? 0 : warp / 4 * 2), C_map);
+    // From registers to C: a fragment of 16 x 8 of each warp, of a transposed tile one of 8 x 16.
+    const auto store_fragment = [&](const float(&x)[4], int c_row, int c_col, int fragment) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            const int along = warp % 4 * 16 + i / 2 * 8 + lane / 4;  // the 64 of the warpgroup
+            const int across = fragment * 8 + lane % 4 * 2 + i % 2;
+            const int r = c_row + (Tile::kSwapped ? across : along);
+            const int c = c_col + (Tile::kSwapped ? along : across);
+            if (r < work.M && c < work.N) C[size_t(r) * work.N + c] = x[i];
+        }
+    };
+
+    // Adds up the slices of the tile in acc: this CTA every kSplitK-th fragment, which begins with
+    // number `slice`. They come to its reduction buffer, from all CTAs that compute the tile.
+    int parity = 0;  // of the reduction's barriers
+    const auto reduce = [&](const float(&acc)[kFragments][4], float(&sums)[kSums][4]) {
+        const int mine = (kFragments - slice + kSplitK - 1) / kSplitK;  // may be 0
+        // Wait until all warps of the cluster have drained their reduction buffers. A CTA that
+        // adds up no fragment must not re-arm its barrier earlier: it expects zero bytes, so its
+        // phase would complete at once.
+        ptx::mbarrier_wait_parity(&shared.reduction_empty, parity ^ 1);
+        if (threadIdx.x == 0)
+            ptx::mbarrier_arrive_expect_tx(&shared.reduction_full,
+                                           mine * kSplitK * kConsumers * int(sizeof(float4)));
+#pragma unroll
+        for (int fragment = 0; fragment < kFragments; ++fragment) {
+            const float(&x)[4] = acc[fragment];
+            ptx::st_async(&shared.reduction_buffer[fragment / kSplitK][slice][threadIdx.x],
+                          {x[0], x[1], x[2], x[3]}, &shared.reduction_full,
+                          fragment % kSplitK * kMulticastCtas + in_group);
+        }
+        ptx::mbarrier_wait_parity(&shared.reduction_full, parity);
+#pragma unroll
+        for (int i = 0; i < kSums; ++i)
+            for (int from = 0; from < kSplitK && i < mine; ++from) {  // always in this order
+                const float4 x = shared.reduction_buffer[i][from][threadIdx.x];
+                const float terms[4] = {x.x, x.y, x.z, x.w};
+                for (int e = 0; e < 4; ++e) sums[i][e] = from ? sums[i][e] + terms[e] : terms[e];
+            }
+        __syncwarp();  // all lanes have read
+        if (lane < kSplitK)
+            ptx::mbarrier_arrive_cluster(&shared.reduction_empty, lane * kMulticastCtas + in_group);
+        parity ^= 1;
+    };
+
+    // Adds up the parts of a tile that is cut, the fragments of each warp separately. Returns
+    // whether this warp came last: then `sums` has become the sum of all parts, in the order of k.
+    const auto add_parts = [&](float(&sums)[kSums][4], const Unit& unit) {
+        const int counter = (unit.tile * kCtas + rank) * (kConsumers / 32) + warp;
+        const int from = work.cluster_of(unit.tile * work.steps);
+        const int count = work.cluster_of((unit.tile + 1) * work.steps - 1) - from + 1;
+        // A cluster may have two parts: the end of a tile, and the beginning of another one.
+        const auto part = [&](int i) {
+            const size_t place = 2 * (from + i) + (i == 0);
+            return work.parts + (place * kCtas + rank) * kSums * kConsumers + threadIdx.x;
+        };
+        const int ticket = lane == 0 ? atomicAdd(&tickets[counter], 1) : 0;
+        if (__shfl_sync(~0u, ticket, 0) < count - 1) {
+            float4* const mine = part(cluster - from);
+#pragma unroll
+            for (int i = 0; i < kSums; ++i)
+                __stcg(mine + i * kConsumers,
+                       float4{sums[i][0], sums[i][1], sums[i][2], sums[i][3]});
+            __syncwarp();  // all lanes have written
+            if (lane == 0) {
+                __threadfence();
+                atomicAdd(&written[counter], 1);
+            }
+            return false;
+        }
+        if (lane == 0) {
+            while (atomicAdd(&written[counter], 0) < count - 1) {
+            }
+            __threadfence();
+            atomicExch(&tickets[counter], 0);
+            atomicExch(&written[counter], 0);
+        }
+        __syncwarp();  // all other parts have been written
+        const auto add = [](float(&sum)[4], float4 x) {
+            sum[0] += x.x;
+            sum[1] += x.y;
+            sum[2] += x.z;
+            sum[3] += x.w;
+        };
+        constexpr int kAtOnce = kSums < 16 ? kSums : 16;  // loads of a thread in flight
+#pragma unroll
+        for (int begin = 0; begin < kSums; begin += kAtOnce) {
+            float before[kAtOnce][4] = {};  // the parts before this one
+            for (int i = 0; i < cluster - from; ++i)
+#pragma unroll
+                for (int j = 0; j < kAtOnce; ++j)
+                    if (begin + j < kSums)
+                        add(before[j], __ldcg(part(i) + (begin + j) * kConsumers));
+#pragma unroll
+            for (int j = 0; j < kAtOnce; ++j)
+                if (begin + j < kSums)
+                    add(sums[begin + j], {before[j][0], before[j][1], before[j][2], before[j][3]});
+            for (int i = cluster - from + 1; i < count; ++i)
+#pragma unroll
+                for (int j = 0; j < kAtOnce; ++j)
+                    if (begin + j < kSums)
+                        add(sums[begin + j], __ldcg(part(i) + (begin + j) * kConsumers));
+        }
+        return true;
+    };
+
+    typename Shared::Pipeline::Consumer consumer(pipeline, row);
+    float deferred[kDeferred ? 8 * kDeferred : 1][4];  // parts of the tile before
+    bool pending = false;  // they are still to be stored
+    int c_row = 0, c_col = 0, deferred_row = 0, deferred_col = 0;
+    const auto store_deferred = [&](int i) {
+        epilogue.store(&deferred[8 * i], deferred_row, deferred_col + (kImmediate + i) * 64);
+    };
+    Unit unit;
+    for (Units<kCut> units(work, cluster); units.next(unit);) {
+        const int steps = begin(unit, slice + 1) - begin(unit, slice);
+        float acc[kFragments][4];
+        consumer.multiply(acc, steps, [&](int step) {
+            if (step == 0) {
+                const auto at = work.scheduler.position(unit.tile);
+                c_row = row_of(at) + (Tile::kSwapped ? 0 : row);
+                c_col = col_of(at) + (Tile::kSwapped ? row : 0);
+            }
+#pragma unroll
+            for (int i = 0; i < kDeferred; ++i)
+                if (pending && step == min(2 + 2 * i, steps - 1)) store_deferred(i);
+        });
+        if (kCut) memset(deferred, 0, sizeof deferred);  // frees their registers
+        pending = false;
+        const bool whole = !kCut || unit.steps == work.steps;
+        if constexpr (kSplitK > 1) {
+            float sums[kSums][4];
+            reduce(acc, sums);
+            if (!whole && !add_parts(sums, unit)) continue;
+#pragma unroll
+            for (int i = 0; i < kSums; ++i)
+                if (int fragment = slice + i * kSplitK; fragment < kFragments)
+                    store_fragment(sums[i], c_row, c_col, fragment);
+        } else if (!Tile::kSwapped && whole) {
+            for (int i = 0; i < kImmediate; ++i) epilogue.store(&acc[8 * i], c_row, c_col + i * 64);
+            if constexpr (kDeferred > 0) memcpy(deferred, acc + 8 * kImmediate, sizeof deferred);
+            pending = true;
+            deferred_row = c_row;
+            deferred_col = c_col;
+        } else if (whole || add_parts(acc, unit)) {
+#pragma unroll
+            for (int i = 0; i < kFragments; ++i) store_fragment(acc[i], c_row, c_col, i);
+        }
+    }
+    for (int i = 0; pending && i < kDeferred; ++i) store_deferred(i);
+    if (!Tile::kSwapped) epilogue.finish();
+    if (kSplitK > 1)  // the other CTAs' last arrivals come here
+        ptx::mbarrier_wait_parity(&shared.reduction_empty, parity ^ 1);
+}
+
+template <class Tile, bool kCut>
+__global__ void __launch_bounds__(Tile::kThreads, 1)
+    matmul(const __grid_constant__ Work work, float* C, const __grid_constant__ CUtensorMap A,
+           const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map) {
+    multiply<Tile, 1, kCut>(work, C, A, B, C_map);
+}
+template <class Tile, int kSplitK, bool kCut>
+CLUSTER_DIMS(Tile::kMulticastCtas* kSplitK, 1, 1)
+__global__ void __launch_bounds__(Tile::kThreads, 1)
+    matmul_in_clusters(const __grid_constant__ Work work, float* C,
+                       const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B,
+                       const __grid_constant__ CUtensorMap C_map) {
+    multiply<Tile, kSplitK, kCut>(work, C, A, B, C_map);
+}
+
+template <class Tile, int kSplitK>
+void launch(Work work, int K, const half* A, const half* B, float* C) {
+    const int M = work.M, N = work.N;
+    const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
+    const auto A_map =
+        tensor_map(A_rows.data, M, K, Tile::kTileM / Tile::kAlongN, kTileK, 128, A_rows.stride);
+    const auto B_map =
+        tensor_map(B_rows.data, K, N, kTileK / Tile::kAlongM, 64, 128, B_rows.stride);
+    const auto C_map = Tile::kSwapped ? CUtensorMap() : tensor_map(C, M, N, 64, 32, 128);
+    constexpr int kCtas = Tile::kMulticastCtas * kSplitK;
+    const auto kernel = [&] {
+        if constexpr (kCtas == 1)
+            return work.shared_tiles ? matmul<Tile, true> : matmul<Tile, false>;
+        else
+            return work.shared_tiles ? matmul_in_clusters<Tile, kSplitK, true>
+                                     : matmul_in_clusters<Tile, kSplitK, false>;
+    }();
+    using Shared = ::Shared<Tile, kSplitK>;
+    const int blocks = work.clusters * kCtas;
+    if (work.shared_tiles) {  // finish_launch() reports the error
+        keep_freed_memory();
+        const size_t bytes = 2 * sizeof(float4) * blocks * Shared::kMine * Tile::kConsumers;
+        if (cudaMallocAsync(&work.parts, bytes, 0)) return;
+    }
+    allow_shared_memory(kernel, sizeof(Shared));
+    kernel<<<blocks, Tile::kThreads, sizeof(Shared)>>>(work, C, A_map, B_map, C_map);
+    if (work.parts) cudaFreeAsync(work.parts, 0);
+}
+
+struct Config {  // nanoseconds, measured on an H100: of a k-tile, and of the rest of a tile
+    Tiling tiling;
+    int step, rest;
+    void (*launch)(Work work, int K, const half* A, const half* B, float* C);
+    std::string name() const {
+        return format("%dx%d%s-%dx%dx%d", tiling.m, tiling.n,
+                      tiling.transposed ? "-transposed" : "", tiling.cluster_m, tiling.cluster_n,
+                      tiling.split_k);
+    }
+};
+template <int m, int n, int cm, int cn>
+constexpr Config normal(int step, int rest) {
+    return {{m, n, false, cm, cn, 1}, step, rest, launch<CtaTile<m, n, false, cm, cn>, 1>};
+}
+template <int m, int n, int cm, int cn, int split_k>
+constexpr Config transposed(int step, int rest) {
+    return {
+        {m, n, true, cm, cn, split_k}, step, rest, launch<CtaTile<m, n, true, cm, cn>, split_k>};
+}
+constexpr Config kConfigs[] = {
+    normal<128, 64, 1, 1>(203, 676),          normal<128, 128, 1, 1>(326, 1236),
+    normal<128, 192, 1, 1>(472, 1701),        normal<128, 192, 2, 1>(524, 1901),
+    normal<128, 256, 1, 1>(657, 2245),        normal<128, 256, 2, 1>(671, 2331),
+    transposed<32, 64, 1, 1, 1>(128, 82),     transposed<32, 64, 1, 1, 8>(144, 484),
+    transposed<64, 64, 1, 1, 1>(138, 226),    transposed<64, 64, 1, 1, 8>(152, 841),
+    transposed<96, 64, 1, 1, 4>(185, 1108),   transposed<96, 128, 1, 1, 1>(264, 810),
+    transposed<112, 128, 4, 2, 1>(285, 1076), transposed<160, 128, 4, 2, 1>(396, 1402),
+    transposed<192, 192, 1, 2, 1>(718, 2933)};
+constexpr double kAddParts = 3000;  // nanoseconds: to write the parts of a tile, and to add them
+
+const Config& best_config(int M, int N, int K) {
+    const auto time = [=](const Config& config) {
+        const Tiling& tiling = config.tiling;
+        if (!tiling.transposed && N % 4)  // TMA stores rows that start on multiples of 16 bytes
+            return std::numeric_limits<double>::infinity();
+        const Work work(M, N, K, tiling);
+        const double waves = ceil_div(work.scheduler.tiles - work.shared_tiles, work.clusters);
+        const double cut = work.shared_tiles > 0, share = work.begin(1) + cut;
+        const double steps = std::ceil((waves * work.steps + share) / tiling.split_k);
+        return steps * config.step + (waves + 2 * cut) * config.rest + cut * kAddParts;
+    };
+    return fastest(kConfigs, time);
+}
+
+void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
+    const Config& best = best_config(M, N, K);
+    best.launch(Work(M, N, K, best.tiling), K, A, B, C);
+}
+
+// How many floats of cut tiles go through the workspace.
+double parts_elements(int M, int N, int K) {
+    const Tiling& tiling = best_config(M, N, K).tiling;
+    const int across = tiling.transposed ? tiling.m : tiling.n,
+              along = tiling.m * tiling.n / across;
+    return 8.0 * Work(M, N, K, tiling).cuts() * tiling.ctas() * along *
+           ceil_div(across / 8, tiling.split_k);
+}
+
+// A is loaded once per column of clusters, B once per row of them, plus once for a padded copy.
+// A part of a cut tile is loaded once, and its floats are as large as two halves.
+double loaded_elements(double M, double N, double K) {
+    const Tiling tiling = best_config(M, N, K).tiling;
+    return M * K * std::ceil(N / (tiling.n * tiling.cluster_n)) +
+           K * N * std::ceil(M / (tiling.m * tiling.cluster_m)) + loaded_by_copies(M, N, K) +
+           2 * parts_elements(M, N, K);
+}
+double stored_elements(double M, double N, double K) {
+    return stored_with_copies(M, N, K) + parts_elements(M, N, K);
+}
+
+// The accumulators that the CTAs of a cluster send each other, for each unit of work.
+double shared_loaded_bytes(double M, double N, double K) {
+    const Tiling tiling = best_config(M, N, K).tiling;
+    if (tiling.split_k == 1) return 0;
+    const Work work(M, N, K, tiling);
+    return 4.0 * (work.scheduler.tiles + work.cuts()) * tiling.ctas() * tiling.m * tiling.n;
+}
+
+int main(int argc, char** argv) {
+    Facts facts = {loaded_elements, shared_loaded_bytes, kWgmma};
+    facts.stored_elements = stored_elements;
+    for (const Config& config : kConfigs)
+        facts.configs.push_back({config.name(), config.tiling.m * config.tiling.cluster_m,
+                                 config.tiling.n * config.tiling.cluster_n,
+                                 2 * kWorthwhile * kTileK});
+    facts.chosen = [](int M, int N, int K) { return best_config(M, N, K).name(); };
+    return run_stage(launch_matmul, facts, argc, argv);
+}

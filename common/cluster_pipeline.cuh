@@ -1,0 +1,171 @@
+// The pipeline of 12_clusters between a producer thread and consumer warpgroups: TMA loads k-tiles
+// into stages, for all CTAs that share an operand, and wgmma multiplies them. 10_async_mma,
+// 11_wgmma and 12_clusters explain each line of it.
+#pragma once
+
+#include <algorithm>
+
+#include "common/ptx/hopper.cuh"
+#include "common/stage.h"
+
+constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
+
+// A tile of kM x kN, for the CTA that computes it. kTransposed: it computes C^T = B^T A^T. Of
+// kClusterM x kClusterN CTAs, those side by side load a slice of A each for all of them, those one
+// below the other a slice of B.
+template <int kM, int kN, bool kTransposed, int kClusterM, int kClusterN>
+struct CtaTile {
+    static_assert(kM / kClusterN % 8 == 0, "a slice of A is whole repeats of the swizzle");
+    static constexpr int kTileM = kM, kTileN = kN, kAlongM = kClusterM, kAlongN = kClusterN;
+    static constexpr bool kSwapped = kTransposed;
+    static constexpr int kMulticastCtas = kClusterM * kClusterN;
+    static constexpr int kSharers = kClusterM + kClusterN - 1;  // CTAs that load for this one
+    static constexpr int kParts = kN / 64;  // of 64 columns
+    static constexpr int kWarpgroups = kTransposed ? kParts : kM / 64;
+    static constexpr int kConsumers = 128 * kWarpgroups;  // threads that multiply
+    // One more thread loads. setmaxnreg needs a warpgroup around it; a single consumer warpgroup can
+    // have 255 registers a thread without setmaxnreg.
+    static constexpr int kThreads = kConsumers + (kWarpgroups == 1 ? 32 : 128);
+    // Accumulators of a warp: fragments of 16 x 8 elements, transposed of 8 x 16.
+    static constexpr int kFragments = (kTransposed ? kM : kN) / 8;
+};
+
+template <class Tile, int kStages>
+class Pipeline {
+public:
+    // A tile begins at a multiple of 1024 bytes, after which the swizzle repeats. So does what follows.
+    struct alignas(1024) Memory {
+        half As[kStages][Tile::kTileM][kTileK];
+        half Bs[kStages][Tile::kParts][kTileK][64];
+        uint64_t full[kStages], empty[kStages];
+    };
+    // first: the cluster's rank of the first CTA that shares loads; rank: this CTA's, from there.
+    __device__ Pipeline(Memory& memory, int first, int rank)
+        : memory_(memory), first_(first), cta_m_(rank / Tile::kAlongN),
+          cta_n_(rank % Tile::kAlongN) {}
+
+    __device__ void initialise() {  // one thread calls it
+        for (int stage = 0; stage < kStages; ++stage) {
+            ptx::mbarrier_init(&memory_.full[stage], 1);  // one arrival, of the thread that loads
+            // One arrival of each consumer warp that reads what this CTA loads.
+            ptx::mbarrier_init(&memory_.empty[stage], Tile::kSharers * Tile::kConsumers / 32);
+        }
+        ptx::fence_mbarrier_init();
+    }
+
+    // Consumers begin with parity 0, the producer with 1, that of the phase before the first: all
+    // stages are empty.
+    struct Position {
+        int stage = 0, parity = 0;
+        __device__ void next() {
+            if (++stage < kStages) return;
+            stage = 0;
+            parity ^= 1;
+        }
+    };
+    // Loads the k-tile that begins at k into the next stage, for the tile at that row and column.
+    __device__ void load(Position& at, const CUtensorMap& A, const CUtensorMap& B, int row, int col,
+                         int k) {
+        constexpr int kRowsA = Tile::kTileM / Tile::kAlongN, kRowsB = kTileK / Tile::kAlongM;
+        // A bit for each CTA of the row of the cluster in which this one is, and of its column.
+        constexpr unsigned kRow = (1 << Tile::kAlongN) - 1;
+        constexpr unsigned kColumn = ((1 << Tile::kMulticastCtas) - 1) / kRow;
+        const unsigned in_row = kRow << (first_ + cta_m_ * Tile::kAlongN);
+        const unsigned in_column = kColumn << (first_ + cta_n_);
+        auto& [As, Bs, full, empty] = memory_;
+        const int stage = at.stage;
+        ptx::mbarrier_wait_parity(&empty[stage], at.parity);
+        ptx::mbarrier_arrive_expect_tx(&full[stage], sizeof(As[0]) + sizeof(Bs[0]));
+        const int a = cta_n_ * kRowsA, b = cta_m_ * kRowsB;  // where this CTA's slices begin
+        if (Tile::kAlongN == 1) ptx::cp_async_bulk_tensor(As[stage], &A, k, row, &full[stage]);
+        else ptx::cp_async_bulk_tensor(As[stage][a], &A, k, row + a, &full[stage], in_row);
+        for (int j = 0; j < Tile::kParts; ++j)
+            if (Tile::kAlongM == 1)
+                ptx::cp_async_bulk_tensor(Bs[stage][j], &B, col + j * 64, k, &full[stage]);
+            else
+                ptx::cp_async_bulk_tensor(Bs[stage][j][b], &B, col + j * 64, k + b, &full[stage],
+                                          in_column);
+        at.next();
+    }
+    // Waits until no other CTA can still arrive here, so that this one may end.
+    __device__ void drain(Position& at) {
+        for (int i = 0; Tile::kMulticastCtas > 1 && i < kStages; ++i, at.next())
+            ptx::mbarrier_wait_parity(&memory_.empty[at.stage], at.parity);
+    }
+
+    // A consumer warpgroup, which owns the tile's rows (transposed: columns) from `row` on: its
+    // position in the pipeline, and the descriptors of its operands there.
+    class Consumer {
+    public:
+        // In units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
+        __device__ Consumer(Pipeline& pipeline, int row)
+            : pipeline_(pipeline), memory_(pipeline.memory_),
+              A_first_(ptx::wgmma_descriptor(memory_.As[0][Tile::kSwapped ? 0 : row], 128, 64)),
+              B_first_(ptx::wgmma_descriptor(memory_.Bs[0][Tile::kSwapped ? row / 64 : 0], 128, 64,
+                                             512)),
+              a_(A_first_), b_(B_first_) {}
+
+        // acc = the products of the next `steps` k-tiles. Calls meanwhile(step) while the products
+        // of a k-tile run. If steps is 0, acc becomes 0 after meanwhile(0).
+        template <class Meanwhile>
+        __device__ __forceinline__ void multiply(float (&acc)[Tile::kFragments][4], int steps,
+                                                 Meanwhile meanwhile) {
+            // A single consumer warpgroup keeps the products of two k-tiles in flight.
+            constexpr bool kSingleConsumer = Tile::kWarpgroups == 1;
+            int previous = 0;
+            for (int step = 0; step < steps; ++step) {
+                ptx::mbarrier_wait_parity(&memory_.full[at_.stage], at_.parity);
+                ptx::wgmma_fence();
+                for (int s = 0; s < kTileK; s += 16) {  // along the rows of A, down the rows of B
+                    const uint64_t a_s = a_ + s * 2 / 16, b_s = b_ + s * 128 / 16;
+                    if (Tile::kSwapped) ptx::wgmma_m64k16<half, 1, 0>(acc, b_s, a_s, step + s > 0);
+                    else ptx::wgmma_m64k16<half, 0, 1>(acc, a_s, b_s, step + s > 0);
+                }
+                ptx::wgmma_commit_group();
+                meanwhile(step);
+                if (kSingleConsumer) {  // waits for the k-tile before, while these products run
+                    ptx::wgmma_wait_group<1>();
+                    if (step > 0) pipeline_.release(previous);
+                } else {
+                    ptx::wgmma_wait_group<0>();
+                    pipeline_.release(at_.stage);
+                }
+                previous = at_.stage;
+                at_.next();
+                a_ = at_.stage ? a_ + sizeof(memory_.As[0]) / 16 : A_first_;
+                b_ = at_.stage ? b_ + sizeof(memory_.Bs[0]) / 16 : B_first_;
+            }
+            if (kSingleConsumer) {  // waits for the last k-tile
+                ptx::wgmma_wait_group<0>();
+                if (steps > 0) pipeline_.release(previous);
+            }
+            ptx::warpgroup_fence_operand(acc);  // keeps the compiler from reading acc earlier
+            if (steps > 0) return;
+            meanwhile(0);
+            for (auto& fragment : acc)
+                for (float& element : fragment) element = 0;
+        }
+
+    private:
+        Pipeline& pipeline_;
+        Memory& memory_;
+        const uint64_t A_first_, B_first_;  // of stage 0
+        uint64_t a_, b_;
+        Position at_;
+    };
+
+private:
+    // A consumer warp has read the stage: lanes 0, 1, ... arrive at one CTA each, first at those of
+    // this CTA's row in the cluster, then at the others of its column.
+    __device__ void release(int stage) {
+        const int lane = threadIdx.x % 32;
+        const int above = lane - Tile::kAlongN, m = above < cta_m_ ? above : above + 1;
+        const int rank =
+            lane < Tile::kAlongN ? cta_m_ * Tile::kAlongN + lane : m * Tile::kAlongN + cta_n_;
+        if (Tile::kMulticastCtas == 1 && lane == 0) ptx::mbarrier_arrive(&memory_.empty[stage]);
+        if (Tile::kMulticastCtas > 1 && lane < Tile::kSharers)
+            ptx::mbarrier_arrive_cluster(&memory_.empty[stage], first_ + rank);
+    }
+    Memory& memory_;
+    const int first_, cta_m_, cta_n_;
+};
