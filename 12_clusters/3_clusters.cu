@@ -20,7 +20,7 @@
 
 constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
-constexpr int kManyWaves = 32;  // with so many at most 3% of the SMs would be idle
+constexpr int kManyWaves = 32;  // from so many on, at most 4 of 132 SMs idle
 
 template <int kTileM, int kTileN, bool kTransposed>
 struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats
