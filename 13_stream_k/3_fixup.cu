@@ -470,7 +470,7 @@ int main(int argc, char** argv) {
     for (const Config& config : kConfigs)
         facts.configs.push_back({config.name(), config.tiling.m * config.tiling.cluster_m,
                                  config.tiling.n * config.tiling.cluster_n,
-                                 2 * kWorthwhile * kTileK});
+                                 kTileK * config.tiling.split_k});
     facts.chosen = [](int M, int N, int K) { return best_config(M, N, K).name(); };
     return run_stage(launch_matmul, facts, argc, argv);
 }
