@@ -7,6 +7,7 @@ states).
 A program that has passed is not tried again until it, the harness or the emulator changes: see lib/unchanged.py.
 """
 import functools
+import json
 import math
 import pathlib
 
@@ -67,6 +68,12 @@ class Subject:
     def planted(self):
         return Planted(self.program.chapter, self.program.target(), self.faults)
 
+    @functools.cached_property
+    def runs_of_configs(self):
+        """Large indices with each configuration of the kernel, because at such a shape a program chooses only one."""
+        described = json.loads(self.planted.clean("trace", "--describe")[0].stdout)
+        return [("indices", "--both-ends", "--config", config) for config in described["configs"]]
+
     def caught(self, fault):
         """The message of the first run that notices the fault; None if none does. The same run passes without the
         fault."""
@@ -74,7 +81,7 @@ class Subject:
         if fault.kind == "type":
             runs = [("trace", "--bf16", *runs[0][1:])]
         if fault.kind == "wide":
-            runs = sorted(runs, key=lambda run: run[0] != "indices")
+            runs = [*sorted(runs, key=lambda run: run[0] != "indices"), *self.runs_of_configs]
         for run in runs:
             clean, shown = self.planted.clean(*run)
             assert not clean.returncode, f"without a fault {' '.join(run)}: {last_line(clean)}"
