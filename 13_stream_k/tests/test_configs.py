@@ -1,6 +1,4 @@
 """One configuration of the kernels, with --config. Each is verified by --all-configs, in the tests *.trace."""
-import re
-
 from support import call, program
 
 
@@ -13,11 +11,3 @@ def test_a_configuration_needs_no_shape():
 def test_a_configuration_refuses_what_it_does_not_take():
     run = call(program("13_stream_k_cpu_trace"), "--config", "128x256-1x1x1", "-n", "258")
     assert run.returncode == 2 and "128x256-1x1x1" in run.stderr, run.stderr
-
-
-def test_each_configuration_of_fp32_has_large_indices():
-    configs = re.findall(r"\d+x\d+", call(program("fp32_cpu_trace"), "--config", "none of them").stderr)
-    assert configs
-    for config in configs:
-        run = call(program("fp32_indices"), "--both-ends", "--config", config)
-        assert not run.returncode, run.stderr

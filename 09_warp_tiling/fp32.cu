@@ -1,10 +1,18 @@
-// The same question in FP32: 09, with three tiles in the place of one. A multiply-add takes sixteen
-// times as long as on tensor cores, so L2 and the start hardly count. What counts is that each
-// sub-partition of an SM always has a warp that multiplies:
+// The kernel of matmul.cu for any shape. Where M or N is small its tile of 128 x 256 is half empty,
+// and a small C has fewer such tiles than the GPU has SMs. So the tile's size becomes a template
+// parameter, and a heuristic predicts the time of each of three kernel configurations:
 //
-//    a k-tile takes as long as the copies, or as (warps of a sub-partition x step of a warp)
+//    128 x 256   8 warps of 64 x 64,   1 block an SM
+//     32 x 128   2 warps of 32 x 64,   8 blocks an SM
+//     32 x  64   1 warp of  32 x 64,  16 blocks an SM
 //
-// Changed:  (from 09) tiles of three sizes; a heuristic chooses the tile and the slices of K.
+// FP32 multiply-adds are slow enough that L2 and the start of a block hardly count. A k-tile takes
+// as long as the SM's sub-partition with the most warps needs for their multiply-adds, but no less
+// than the latency of its copies:
+//
+//    time of a k-tile = max(latency of the copies, warps of a sub-partition x time of a warp)
+//
+// Changed:  (from matmul.cu) Tile, a template parameter; Config and heuristic() for work().
 #include "common/ptx/ptx.cuh"
 #include "common/stage.h"
 
@@ -17,10 +25,11 @@ template <int kThreadM, int kWarpsM, int kWarpsN>
 struct Tile {
     static constexpr int kM = 4 * kThreadM * kWarpsM, kN = 8 * kThreadN * kWarpsN;
     static constexpr int kWarps = kWarpsM * kWarpsN, kThreads = 32 * kWarps;
-    static constexpr int kBlocks = 128 / kThreadM / kWarps;  // whose registers an SM has
+    // Blocks that an SM holds. A thread has 16 * kThreadM registers then.
+    static constexpr int kBlocks = 128 / kThreadM / kWarps;
 };
 
-template <bool kWide, bool kParts, int kThreadM, int kWarpsM, int kWarpsN>
+template <bool kWide, bool kSplitK, int kThreadM, int kWarpsM, int kWarpsN>
 __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
                                   Tile<kThreadM, kWarpsM, kWarpsN>::kBlocks)
     matmul(int M, int N, int K, const float* A, const float* B, float* C, int first, int slices) {
@@ -35,24 +44,26 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
     const int tile = first + blockIdx.x / slices, slice = blockIdx.x % slices;
     const int tile_row = tile / tiles_n * kTileM;
     const int tile_col = tile % tiles_n * kTileN;
-    const int depth = ceil_div(ceil_div(K, kTileK), slices) * kTileK;  // of a slice
+    const int depth = ceil_div(ceil_div(K, kTileK), slices) * kTileK;  // of a slice: whole k-tiles
     const int k_begin = slice * depth, k_end = min(k_begin + depth, K);
-    // A warp owns 64 columns, a lane 4 x 4 elements each, 16 rows and 32 columns apart.
-    // Lanes differing only in bit 0 read the same words of As, in bit 1 of Bs: 2 wavefronts, not 4.
+    // A warp tile is 64 columns wide; a lane owns 4 x 4 sub-tiles, 16 rows and 32 columns apart.
+    // Lanes that differ only in bit 0 read the same words of As, only in bit 1 the same of Bs: a
+    // 16-byte read then takes 2 wavefronts, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / kWarpsN * 4 * kThreadM + lane / 2 % 4 * 4;
     const int col = warp % kWarpsN * 64 + (lane / 8 * 2 + lane % 2) * 4;
 
-    // What this thread copies of each k-tile: every fourth k of some rows of A, and of B as many
-    // neighbours in a row as one copy takes, again to the right of all copies, and below them.
-    constexpr int kCopied = kWide ? 4 : 1, kAcross = kTileN / kCopied < 32 ? kTileN / kCopied : 32;
-    constexpr int kRowsA = kThreads / 4,
-                  kRowsB = kThreads / kAcross;  // that the block copies at once
+    // For each k-tile this thread copies every fourth k of every kRowsA-th row of A. Of every
+    // kRowsB-th row of B it copies kCopied consecutive elements, and those kAcross * kCopied
+    // columns further right.
+    constexpr int kCopied = kWide ? 4 : 1;
+    constexpr int kAcross = kTileN / kCopied < 32 ? kTileN / kCopied : 32;  // threads along a row
+    constexpr int kRowsA = kThreads / 4, kRowsB = kThreads / kAcross;
     static_assert(kTileM % kRowsA == 0 && kTileK % kRowsB == 0,
-                  "no thread copies more than others");
+                  "all threads copy equally many elements");
     const int a_row = threadIdx.x / 4, a_k = threadIdx.x % 4;
     const int b_k = threadIdx.x / kAcross, b_col = threadIdx.x % kAcross * kCopied;
-    const float* a_from[kTileM / kRowsA];  // below A's last row this one, which is not stored
+    const float* a_from[kTileM / kRowsA];  // rows below A's last are that row, and are not stored
     for (int i = 0; i < kTileM / kRowsA; ++i)
         a_from[i] = A + size_t(min(tile_row + a_row + i * kRowsA, M - 1)) * K + k_begin + a_k;
     const float* b_from = B + size_t(k_begin + b_k) * N + tile_col + b_col;
@@ -97,7 +108,7 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
     b_to += other;
 
     alignas(16) float acc[kThreadM][kThreadN] = {};
-#pragma unroll 1  // two steps a turn are too much code: warps wait for instructions
+#pragma unroll 1  // two k-tiles an iteration would stall the large tile on instruction fetch
     for (int k = k_begin; k < k_end; k += kTileK) {
 #pragma unroll
         for (int s = 0; s < kTileK; ++s) {
@@ -112,8 +123,8 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
                 b_to += other;
             }
             load_fragments((s + 1) % kTileK);
-            // Serpentine order along the rows: each multiply-add shares an operand with the one
-            // before, so that the reuse cache delivers one operand and the register file only two.
+            // In serpentine order consecutive multiply-adds share an operand, so that the reuse
+            // cache delivers one operand and the register file only two.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;
@@ -122,14 +133,14 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
         }
     }
 
-    constexpr int kAtOnce = kWide && kParts ? 4 : 1;
+    constexpr int kAtOnce = kWide && kSplitK ? 4 : 1;
     for (int i = 0; i < kThreadM; ++i)
         for (int j = 0; j < kThreadN; j += kAtOnce) {
             const int c_row = tile_row + row + i / 4 * 16 + i % 4;
             const int c_col = tile_col + col + j / 4 * 32 + j % 4;
             if (c_row >= M || c_col >= N) continue;
             float* const to = &C[size_t(c_row) * N + c_col];
-            if constexpr (!kParts) *to = acc[i][j];
+            if constexpr (!kSplitK) *to = acc[i][j];
             else if constexpr (!kWide) atomicAdd(to, acc[i][j]);
             else ptx::red_add(to, *(const float4*)&acc[i][j]);
         }
@@ -139,9 +150,10 @@ using Kernel = void(int M, int N, int K, const float* A, const float* B, float* 
                     int slices);
 
 struct Config {
-    int m, n, warps, blocks;  // of a tile; blocks that an SM holds
-    double step, tile;  // microseconds, on an H200: 8 of k in a warp; a tile besides its steps
-    Kernel *whole[2], *slices[2];  // where N is a multiple of 4: the second
+    int m, n, warps, blocks;  // of a tile: rows, columns, warps; blocks that an SM holds
+    // Microseconds on an H200: a warp's multiply-adds of a k-tile; a tile besides its k-tiles.
+    double step, tile;
+    Kernel *whole[2], *slices[2];  // the first for any N, the second for multiples of 4
     std::string name() const { return format("%dx%d", m, n); }
 };
 template <int a, int b, int c>
@@ -158,14 +170,18 @@ constexpr Config config(double step, double tile) {
 }
 constexpr Config kConfigs[] = {config<16, 2, 4>(0.67, 4.0), config<8, 1, 2>(0.37, 0.6),
                                config<8, 1, 1>(0.37, 0.6)};
-// Of an H200, in microseconds: the copies of a step; zeroing C; launching a second kernel.
-constexpr double kLatency = 0.65, kZeroing = 2, kSecond = 5;
-constexpr int kMost = 16;  // slices for each SM: in several waves, if need be
-constexpr double kAdded = 5;  // megabytes that slices add in a microsecond
 
-// As long as blocks take that are spread evenly. Each computes so many steps of a tile.
+// Fitted, as the times above, to launches on an H200. In microseconds, but for kAdded:
+constexpr double kLatency = 0.65;  // of the copies of a k-tile
+constexpr double kZeroing = 2;  // cudaMemset
+constexpr double kSecond = 5;  // the launch of a second kernel
+constexpr double kAdded = 5;  // megabytes that slices add to C in a microsecond
+constexpr int kMost = 16;  // slices for each SM, in several waves if they do not fit one
+
+// The predicted microseconds of blocks that compute `steps` k-tiles each. A wave puts equally many
+// blocks on each SM, as many as it holds; the last one the rest, spread evenly.
 double time_of(const Config& config, int64_t blocks, int steps) {
-    const auto wave = [&](int together) {  // so many on each SM
+    const auto wave = [&](int together) {  // blocks on an SM
         return config.tile +
                steps * std::max(kLatency, ceil_div(together * config.warps, 4) * config.step);
     };
@@ -173,15 +189,15 @@ double time_of(const Config& config, int64_t blocks, int steps) {
     return blocks / at_once * wave(config.blocks) + (left ? wave((left + all - 1) / all) : 0);
 }
 
-// How C's tiles are handed out: whole ones as long as each SM is full, and then, where that is
-// faster, the rest in slices along K (split-K).
+// How C's tiles are handed out: whole ones as long as they fill all SMs, and then, where that is
+// faster, the rest in slices along K.
 struct HeuristicResult {
     const Config* config;
-    int whole, rest, slices;  // tiles that are whole, tiles that are cut, slices of each of these
-    double us;
+    int whole, rest, slices;  // tiles that are whole, tiles that are cut, slices of each
+    double us;  // predicted
 };
 
-// The fastest with tiles of that configuration.
+// The fastest division of the work into tiles of that configuration.
 HeuristicResult heuristic_of(const Config& config, int M, int N, int K) {
     const int tiles = ceil_div(M, config.m) * ceil_div(N, config.n), steps = ceil_div(K, kTileK);
     const int64_t all = sm_count();
@@ -190,10 +206,11 @@ HeuristicResult heuristic_of(const Config& config, int M, int N, int K) {
     for (int each = 1; rest && each <= kMost; ++each) {  // slices for each SM
         const int most = std::min<int64_t>(all * each / rest, steps);
         if (most < 2) continue;
-        const int depth = ceil_div(steps, most), slices = ceil_div(steps, depth);
+        const int slice_steps = ceil_div(steps, most), slices = ceil_div(steps, slice_steps);
         const double added = 4e-6 * rest * slices * config.m * config.n / kAdded;
-        const double us = time_of(config, whole, steps) + time_of(config, rest * slices, depth) +
-                          added + kZeroing + (whole ? kSecond : 0);
+        const double us = time_of(config, whole, steps) +
+                          time_of(config, rest * slices, slice_steps) + added + kZeroing +
+                          (whole ? kSecond : 0);
         if (us < best.us) best = {&config, whole, rest, slices, us};
     }
     return best;
@@ -209,7 +226,7 @@ void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C
     // 16-byte accesses need every row of N elements to start on a multiple of 16 bytes.
     const auto of_whole = config->whole[N % 4 == 0], of_slices = config->slices[N % 4 == 0];
     const int threads = 32 * config->warps;
-    if (rest) {  // slices are added to C, which begins as zeros
+    if (rest) {  // the slices are added to zeros
         const size_t from = size_t(whole / ceil_div(N, config->n)) * config->m * N;
         cudaMemset(C + from, 0, (size_t(M) * N - from) * sizeof(float));
     }
@@ -223,12 +240,12 @@ double loaded_elements(double M, double N, double K) {
     return K * std::ceil(M / config.m) * (config.m * std::ceil(N / config.n) + N);
 }
 
-// From shared memory each thread reads its operands at every k, and once before the loop.
+// From shared memory each thread reads its operands at every k, and at one behind the last k-tile.
 double shared_loaded_bytes(double M, double N, double K) {
     const auto [config, whole, rest, slices, us] = heuristic(M, N, K);
-    const double depth = (whole + rest) * std::ceil(K / kTileK) * kTileK + whole + rest * slices;
+    const double reads = (whole + rest) * std::ceil(K / kTileK) * kTileK + whole + rest * slices;
     const int kThreadM = config->m * config->n / kThreadN / 32 / config->warps;
-    return 32 * config->warps * depth * (kThreadM + kThreadN) * sizeof(float);
+    return 32 * config->warps * reads * (kThreadM + kThreadN) * sizeof(float);
 }
 
 // Whole tiles: rows of tiles, and the first tiles of one more. Atomic additions are no stores.
@@ -248,7 +265,7 @@ std::string chosen(int M, int N, int K) {
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, shared_loaded_bytes};
     facts.stored_elements = stored_elements;
-    for (const Config& config : kConfigs)  // with k-tiles enough for slices
+    for (const Config& config : kConfigs)  // k: enough k-tiles for slices
         facts.configs.push_back({config.name(), config.m, config.n, 8 * kTileK});
     facts.chosen = chosen;
     return run_stage(launch_matmul, facts, argc, argv);
