@@ -7,10 +7,11 @@ import shutil
 import pytest
 
 from commands import check_exists, run, unbuilt
-from book.pages import english, every, headings
+from book.pages import english, headings
+from programs import files
 from support import ROOT, without_code
 
-PAGES = every()
+PAGES = files("*.md")
 PROGRAMS = ("./run", "./test", "build/bin/", "nvcc ", "ncu ", "cuda-gdb ", "compute-sanitizer ", "git ", "python3 ",
             "cuobjdump ", "cmake ", "ctest ")
 # Commands that take long and are run by other tests; ./test is only asked which tests it would run.

@@ -11,6 +11,7 @@ import ablation
 import counters
 from book import pictures, plot, tables
 from book.measured import Results
+from programs import files
 from results import Wrong
 from support import BUILD, ROOT, program
 
@@ -39,7 +40,7 @@ def test_all_is_what_plot_writes(monkeypatch):
 
 
 def test_every_table_is_on_a_page():
-    marked = re.findall(r"<!-- (\w+) -->", "".join(page.read_text() for page in ROOT.glob("**/*.md")))
+    marked = re.findall(r"<!-- (\w+) -->", "".join(page.read_text() for page in files("*.md")))
     assert set(marked) >= tables.NAMES_OF_TABLES
 
 

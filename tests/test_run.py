@@ -155,6 +155,17 @@ def test_build_folder(s):
         assert sorted(folder.iterdir()) == before
 
 
+def test_dates(s):
+    """A source that is dated in the future would be built for ever. No file of the build folder is looked at, because a
+    program that runs at the same time may have deleted it. A link to nowhere is like a file that is not there any more.
+    """
+    (s.here / "build/pocl").mkdir()
+    (s.here / "build/pocl/kernel.cl").symlink_to("nowhere")
+    assert s.call("run", "01").returncode == 0
+    os.utime(s.here / "01_one/matmul.cu", (time.time() + 1000,) * 2)
+    failed(s.call("run", "01"), 2, "01_one/matmul.cu is dated in the future")
+
+
 def test_build_folder_of_another_place(s):
     assert not re.search("WARNINGS|TESTS", s.call("run", "01").calls)
     (s.here / "build/CMakeFiles").mkdir()

@@ -9,8 +9,8 @@ import urllib.parse
 import pytest
 
 import packages
-from book.pages import every
 from browser import DRAWN, ask, chromium, drag, errors, resize, show, wait  # noqa: F401
+from programs import files
 from support import BUILD, ROOT, call, program
 
 LESSON = "03_shared_blocking/index.html"
@@ -43,7 +43,7 @@ class Page(html.parser.HTMLParser):
 
 def test_links(book):
     """Each page exists in its language, and every link leads to an existing file or heading of the book."""
-    for page in every():
+    for page in files("*.md"):
         name, *language = str(page.relative_to(ROOT)).removesuffix(".md").split(".")
         assert (book / (language or ["en"])[0] / f"{name.replace('README', 'index')}.html").exists(), page
     pages, dead = {path: Page(path) for path in book.rglob("*.html")}, []
@@ -173,7 +173,7 @@ def test_search(book, chromium):  # noqa: F811
     for words, language in (("共有メモリ", "ja"), ("共享内存", "zh"), ("swizzled rows", "en")):
         show(chromium, f"{book}/{language}/search.html?q={words}")
         assert wait(chromium, "document.querySelectorAll('#search-results li a').length > 1"), words
-        assert ask(chromium, "document.querySelectorAll('#search-results li a').length") < len(every()) / 2, words
+        assert ask(chromium, "document.querySelectorAll('#search-results li a').length") < len(files("*.md")) / 2, words
 
 
 def test_a_lesson(book, chromium):  # noqa: F811

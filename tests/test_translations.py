@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from languages import glossary
+from programs import files
 from support import ROOT, tool
 
 polib = pytest.importorskip("polib", reason="python3-polib is missing")
@@ -74,7 +75,7 @@ def test_glossary_says_what_the_tables_catalogue_says(language):
 
 def test_warp_and_barrier_have_one_name_in_chinese():
     """The names in the glossary; a fence is something else."""
-    texts = [*ROOT.glob("**/*.zh.md"), *ROOT.glob("tools/view/page/*"), *ROOT.glob("docs/toys/*.html")]
+    texts = [*files("*.zh.md"), *ROOT.glob("tools/view/page/*"), *ROOT.glob("docs/toys/*.html")]
     other = re.compile(r".{0,9}(?<!\()线程束.{0,9}|.{0,9}栅栏(?! \(fence\)).{0,9}")
     others = [f"{text.relative_to(ROOT)}: {found}" for text in texts for found in other.findall(text.read_text())]
     assert not others, others

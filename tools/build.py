@@ -14,7 +14,7 @@ import tempfile
 import time
 
 import process
-from programs import ROOT
+from programs import ROOT, files
 
 BUILD = pathlib.Path(os.environ.get("BUILD_DIR") or ROOT / "build").resolve()
 if "CUDACXX" not in os.environ and not shutil.which("nvcc") and os.access("/usr/local/cuda/bin/nvcc", os.X_OK):
@@ -91,8 +91,7 @@ def locked():
 def check_dates():
     """Exits if a source has a date in the future: its targets would always be older, and the build would never end."""
     soon = time.time() + 60
-    later = [file for pattern in ("CMakeLists.txt", "*/*.*", "*/*/*.*") for file in ROOT.glob(pattern)
-             if file.suffix in BUILT_OF and file.stat().st_mtime > soon and BUILD not in file.parents]
+    later = [file for file in files("*.*") if file.suffix in BUILT_OF and file.stat().st_mtime > soon]
     if later:
         day = time.strftime("%Y-%m-%d %H:%M", time.localtime(later[0].stat().st_mtime))
         touch = f"touch {shlex.quote(str(later[0]))}"

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import process
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+FOLDERS = ("[0-9][0-9]_*", "common", "docs", "emulator", "tests", "tools")  # all others hold what was built or measured
 LADDER = ("stage", "step")
 PRODUCTS = (*LADDER, "product")  # kinds with the command line of a stage
 TRACED = {**dict.fromkeys(PRODUCTS, "_cpu_trace"), "other": "_cpu"}  # the builds that ./run runs without a GPU
@@ -33,6 +34,12 @@ class Program(NamedTuple):
     def target(self, cpu=False):
         """The name of its CMake target; with `cpu` of the one for the CPU, if there is one."""
         return self.name.replace("/", ".") + (TRACED.get(self.kind, "") if cpu else "")
+
+
+def files(pattern, root=ROOT):
+    """All files of the repository with such names, sorted. Build folders are not entered, because a program that runs
+    at the same time may delete what was just listed there."""
+    return sorted([*root.glob(pattern), *(file for folder in FOLDERS for file in root.glob(f"{folder}/**/{pattern}"))])
 
 
 @functools.lru_cache(None)

@@ -13,7 +13,7 @@ import tempfile
 import pytest
 
 from command_line import programs_meant
-from programs import PRODUCTS, listed
+from programs import PRODUCTS, files, listed
 from support import BUILD, ROOT, program
 from usage import HELP
 
@@ -76,7 +76,7 @@ def run(command):
 
 @functools.lru_cache(None)
 def build_files():
-    return "".join(path.read_text() for path in ROOT.rglob("*.cmake")) + (ROOT / "tests/CMakeLists.txt").read_text()
+    return "".join(path.read_text() for path in files("*.cmake")) + (ROOT / "tests/CMakeLists.txt").read_text()
 
 
 def check_exists(command):

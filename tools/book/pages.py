@@ -6,7 +6,7 @@ import csv
 import re
 
 from languages import LANGUAGES
-from programs import ROOT
+from programs import ROOT, files
 
 TABLES = "tables"
 
@@ -25,12 +25,6 @@ def sources(language, root=ROOT):
 
 def translation(page, language):
     return page if language == "en" else page.with_suffix(f".{language}.md")
-
-
-def every(root=ROOT):
-    """All pages except those in folders that a build or a measurement wrote."""
-    beside = ("build", ".", "results-")
-    return sorted(path for path in root.rglob("*.md") if not path.relative_to(root).parts[0].startswith(beside))
 
 
 def english(pages):
@@ -60,7 +54,7 @@ def on_top(page):
 def of_site(language):
     """{place: page} of the site in that language: the translated pages, and the English ones of the first level that
     have no translation."""
-    return {place(page): page for page in english(every()) if on_top(page) or translation(page, language).exists()}
+    return {place(page): page for page in english(files("*.md")) if on_top(page) or translation(page, language).exists()}
 
 
 def road(root):
@@ -105,7 +99,7 @@ def headings(text):
 def linked(root):
     """{page: the headings to which some page links}"""
     found = collections.defaultdict(set)
-    for page in every(root):
+    for page in files("*.md", root):
         for target, anchor in re.findall(r"\]\(([^)\s#]*)#([^)\s]+)\)", page.read_text(errors="replace")):
             english = re.sub(r"\.(?:ja|zh)\.md$", ".md", target or page.name)
             found[(page.parent / english).resolve()].add(anchor)
