@@ -1,15 +1,13 @@
 """How programs respond to bad input: their exit code, and one line that names what is wrong and what is accepted; and
 which files they do not replace. test_describe.py compares the output of --help with their options."""
 import os
-import resource
 import shlex
-import signal
 import subprocess
 
 import pytest
 
 from programs import listed
-from support import ROOT, call, program
+from support import call, program
 
 # One program of each kind. Programs that share a table of options share its parser.
 STAGE, PRODUCT, PROBE, BENCHMARK, HOST, OPENCL = (
@@ -58,18 +56,6 @@ def test_bad_input(name, words, code, wanted, tmp_path):
     assert (run.returncode, run.stderr.count("\n")) == (code, 1) and "\x1b" not in run.stderr, run.stderr
     assert all(word in run.stderr for word in wanted), (wanted, run.stderr)
     assert not os.listdir(tmp_path), "something is left behind"
-
-
-@pytest.mark.parametrize("name", (f"{STAGE}_cpu", f"{PROBE}_cpu"))
-def test_full_disk(name, tmp_path):
-    """The disk is full, which is simulated by a limit on the size of files."""
-    def no_growth():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-
-    run = call(program(name), "--csv", tmp_path / "x.csv", preexec_fn=no_growth)
-    assert run.returncode == 2 and run.stderr.count("\n") == 1, run.stderr
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name, option", ((f"{STAGE}_cpu", "--csv"), (f"{STAGE}_cpu_trace", "--record"),

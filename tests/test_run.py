@@ -1,5 +1,4 @@
-"""./run and ./test with bad input, failing stages, old build folders and missing packages, in a folder of fakes. The
-last tests use the real programs."""
+"""./run and ./test with bad input, failing stages, old build folders and missing packages, in a folder of fakes."""
 import fcntl
 import os
 import re
@@ -268,11 +267,3 @@ def test_without_python(s):
     s.tool("apt-get", f'case "$*" in *install*python3) cp "{s.here}/python3" "{s.bin}/python3";; esac')
     run = s.call("test")
     assert run.returncode == 0 and "apt-get install" in run.stderr and "ctest" in run.calls
-
-
-# The real programs
-
-def test_ctrl_c_in_a_real_program(tmp_path):
-    command = [program("01_naive_cpu_trace"), "--size", "512", "--csv", tmp_path / "new.csv"]
-    code, output = press_ctrl_c(command, "512")
-    assert code in (-signal.SIGINT, 130) and not list(tmp_path.iterdir()), (code, output)

@@ -129,10 +129,9 @@ class Fakes:
         self.tool("cmake", f"""case "$1" in --version) echo "cmake version 3.22.1"; exit;;
             -P) exec {shutil.which("cmake")} "$@";; esac\n{text}""")
 
-    def stage(self, name, code=0, before="", more=()):
-        """Makes a program that prints two lines of header and, unless it fails, a row, and writes a CSV. more: its
-        options."""
-        options = [{"name": option} for option in ("--size", "--limits", "--sizes", *more)]
+    def stage(self, name, code=0, before=""):
+        """Makes a program that prints two lines of header and, unless it fails, a row, and writes a CSV."""
+        options = [{"name": option} for option in ("--size", "--limits", "--sizes")]
         self.script(self.here / f"build/bin/{name.replace('/', '.')}_cpu_trace", f"""
             [ "$1" = --describe ] && echo '{json.dumps({"options": options})}' && exit
             {before}
