@@ -2,8 +2,8 @@
 // each, and a small C has fewer tiles than the GPU has SMs. So this step has tiles for both, and
 // takes what 10 and 11 have taught from headers: the tile scheduler, and the epilogue by TMA.
 //
-//    1024 x 64    tiles of 64 x 128: 16, half of each outside of C
-//                 tiles of 128 x 64:  8, whole
+//    16384 x 64    tiles of 64 x 128: 256, half of each outside of C
+//                  tiles of 128 x 64: 128, whole
 //
 // Where N is no multiple of 4, TMA can't store C. Then accumulators go there straight from
 // registers: four lanes hold eight neighbours of a row, whose stores L2 puts together.

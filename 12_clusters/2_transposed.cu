@@ -3,7 +3,7 @@
 // columns of B as its first operand, and rows of A as its second, so that few rows of C fill it.
 //
 //    normal        64 rows of A     x  256 columns of B      72 rows of C: 56 of 128 are idle
-//    transposed    64 columns of B  x   80 rows of A         72 rows of C:  8 of  80
+//    transposed    64 columns of B  x   96 rows of A         72 rows of C: 24 of  96
 //
 // The accumulators are those of C's transpose: eight lanes hold eight neighbours of a row of C, a
 // sector of 32 bytes. So they go to C from registers, whatever N is, and TMA stores normal tiles.
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(Shared<kTileM, kTileN, kTransposed>::kThreads,
         }
         return;
     }
-    if (!kSingleConsumer) ptx::warpgroup_reg_alloc<Shared::kWarpgroups == 3 ? 160 : 240>();
+    if (!kSingleConsumer) ptx::warpgroup_reg_alloc<240>();
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; transposed, 64 columns
     TmaEpilogue epilogue(shared.Cs[kTransposed ? 0 : warp / 4], C_map);
