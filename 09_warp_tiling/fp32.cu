@@ -243,9 +243,9 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its operands at every k, and at one behind the last k-tile.
 double shared_loaded_bytes(double M, double N, double K) {
     const auto [config, whole, rest, slices, us] = heuristic(M, N, K);
-    const double reads = (whole + rest) * std::ceil(K / kTileK) * kTileK + whole + rest * slices;
+    const double depth = (whole + rest) * std::ceil(K / kTileK) * kTileK + whole + rest * slices;
     const int kThreadM = config->m * config->n / kThreadN / 32 / config->warps;
-    return 32 * config->warps * reads * (kThreadM + kThreadN) * sizeof(float);
+    return 32 * config->warps * depth * (kThreadM + kThreadN) * sizeof(float);
 }
 
 // Whole tiles: rows of tiles, and the first tiles of one more. Atomic additions are no stores.

@@ -136,11 +136,11 @@ Work work(int M, int N, int K) {
     const int at_once = sm_count(), rest = tiles % at_once;
     Work best = {tiles, 0, 1};
     for (int slices = 2, least = steps; rest && slices <= min(steps, at_once); ++slices) {
-        const int depth = ceil_div(steps, slices);
-        const int time = ceil_div(rest * slices, at_once) * (depth + kStepsLost);
+        const int slice_steps = ceil_div(steps, slices);
+        const int time = ceil_div(rest * slices, at_once) * (slice_steps + kStepsLost);
         if (time < least) {
             least = time;
-            best = {tiles - rest, rest, ceil_div(steps, depth)};
+            best = {tiles - rest, rest, ceil_div(steps, slice_steps)};
         }
     }
     return best;
