@@ -523,7 +523,7 @@ int main(int argc, char** argv) {
     for (const Config& config : kConfigs)
         facts.configs.push_back({config.name(), config.tiling.m * config.tiling.cluster_m,
                                  config.tiling.n * config.tiling.cluster_n,
-                                 kTileK * config.tiling.split_k});
+                                 kTileK * config.tiling.split_k, config.sliced});
     facts.chosen = chosen;
     return run_stage(launch_matmul, facts, argc, argv);
 }

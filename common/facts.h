@@ -50,6 +50,7 @@ struct ConfigFacts {
     std::string name;
     int m, n;  // rows and columns of C that its blocks, or those of a cluster, compute together
     int k;  // the depth of a k-tile, times the number of split-K slices
+    bool few_tiles = false;  // it takes only shapes of so few tiles that several blocks share one
 };
 
 // Facts about a stage that do not depend on the type of its operands.
