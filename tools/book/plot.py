@@ -141,26 +141,6 @@ def sizes(results, chapter):
     return chart
 
 
-def shapes(results):
-    """The last chapter at shapes drawn at random with a seed, a dot each, and above it the chapter that it continues
-    from."""
-    chart, y = Chart("Percent of cuBLAS, each shape a dot"), 44
-    for name, title in (("shapes_12", "seed 12"), ("shapes_2027", "seed 2027, not tuned for")):
-        rows = results(name, "m n k percent_of_cublas")
-        last = rows[-1].stage
-        chart.text(LEFT, y + 8, title, "strong")
-        axes = Axes(chart, y + 20, 190, RIGHT, (1e6, 2e11), (0, 150), (10, 0))
-        axes.curve([(1e6, 100), (2e11, 100)], "edge")
-        for stage, css in ((rows[0].stage, "fleck"), (last, "dot")):
-            for row in rows:
-                if row.stage == stage and (css == "dot" or stage != last):
-                    axes.curve([(row.m * row.n * row.k, row.percent_of_cublas)] * 2, css)
-        y += 260
-    chart.text(50, y + 4, "multiply-adds of a product", "small")
-    chart.text(50, y + 20, "blue: 13, the last program; grey: 11; the line is cuBLAS", "small")
-    return chart
-
-
 def roofline(results):
     """Every chapter at its flop per byte, predicted and measured, under the roofs that were measured."""
     chart, least, most = Chart(f"Roofline at {SIZE} x {SIZE} x {SIZE}, TFLOP/s"), 1 / 8, 512  # flop per byte
@@ -322,8 +302,6 @@ def drawn(results):
         if f"/sizes_{chapter[:2]}.svg" not in (programs.ROOT / chapter / "README.md").read_text():
             continue
         plots[f"sizes_{chapter[:2]}"] = functools.partial(sizes, chapter=chapter), "ladder"
-    if (results.folder / "shapes_12.csv").exists():
-        plots["shapes"] = shapes, "shapes_12", "shapes_2027"
     if (results.folder / "opencl.csv").exists():
         plots["opencl"] = opencl, "opencl"
     if (results.folder / "rates.csv").exists():

@@ -335,12 +335,10 @@ def at_drawn_shapes(results, csv):
 
 @table
 def multiples(results):
-    """11 and 13 at multiples of 512, in percent of cuBLAS, and the configuration that 13 chooses."""
-    rows = results("multiples")
-    before, last = ([row for row in rows if row.stage == stage] for stage in dict.fromkeys(row.stage for row in rows))
-    yield Head("M = N = K | 11 | 13 | config")
-    for old, new in zip(before, last):
-        yield f"{new.m} | {old.percent_of_cublas}% | {new.percent_of_cublas}% | `{new.config.split(':')[0]}`"
+    """11 at multiples of 512."""
+    yield Head("M = N = K | TFLOP/s | of cuBLAS | MHz")
+    for row in results("multiples"):
+        yield f"{row.m} | {row.gflops:T} | {row.percent_of_cublas}% | {row.sm_mhz}"
 
 
 @chapter_table
