@@ -101,8 +101,9 @@ __global__ void __launch_bounds__(kThreads, 2)
                 __syncthreads();  // the next tiles are complete, and all warps have read these
             }
             load_fragments(s < kTileK - 1 ? buffer : buffer ^ 1, (s + 1) % kTileK);
-            // Two rows at a time, in serpentine order: the two FP16 pipes take turns, and the next
-            // instruction of each shares an operand with its last.
+            // Two rows at a time, in serpentine order: the two FMA pipes, which execute pairs of
+            // halves as well, take turns, and the next instruction of each shares an operand with
+            // its last.
             for (int i = 0; i < kThreadM; i += 2)
                 for (int at = 0; at < kThreadN / 2; ++at) {
                     const int j = i / 2 % 2 ? kThreadN / 2 - 1 - at : at;

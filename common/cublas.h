@@ -1,5 +1,6 @@
 // cuBLAS's product of the same data in the same precision: FP32 without TF32, FP16 or bfloat16 with
-// FP32 accumulate, or FP16 pairs throughout. Row-major C = A * B is column-major C' = B' * A'.
+// FP32 accumulate, FP16 with FP16 accumulate (by tensor cores, too), or FP64. Row-major C = A * B is
+// column-major C^T = B^T * A^T.
 #pragma once
 
 #include <cublas_v2.h>

@@ -27,7 +27,7 @@ public:
         check_cublas(cublasLtCreate(&handle_), "cublasLtCreate");
         check_cublas(cublasLtMatmulDescInit(&product_, compute, halves_ ? CUDA_R_16F : CUDA_R_32F),
                      "cublasLtMatmulDescInit");
-        // Row-major C = A * B is column-major C' = B' * A'.
+        // Row-major C = A * B is column-major C^T = B^T * A^T.
         const auto describe = [](cublasLtMatrixLayoutOpaque_t& matrix, cudaDataType_t type,
                                  int64_t rows, int64_t columns) {
             check_cublas(cublasLtMatrixLayoutInit(&matrix, type, rows, columns, rows),
