@@ -295,16 +295,10 @@ struct cudaLaunchConfig_t {
     cudaLaunchAttribute* attrs;
     unsigned numAttrs;
 };
-// As if each of the few SMs ran one, so that a loop over clusters iterates.
+// As if each of the few SMs ran a whole one, so that clusters share work here, too.
 template <class Function>
-cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Function*, const cudaLaunchConfig_t* c) {
-    const dim3 size = c->numAttrs ? c->attrs->val.clusterDim : dim3();
-    const int blocks = int(size.x * size.y * size.z);
-    int sm_count = 0;
-    cudaDeviceGetAttribute(&sm_count, cudaDevAttrMultiProcessorCount, 0);
-    // At least two, so that programs which share work among clusters do so here, too.
-    *clusters = std::max(2, (sm_count + blocks - 1) / blocks);
-    return cudaSuccess;
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Function*, const cudaLaunchConfig_t*) {
+    return cudaDeviceGetAttribute(clusters, cudaDevAttrMultiProcessorCount, 0);
 }
 template <class Function>
 cudaError_t cudaOccupancyMaxPotentialBlockSize(int* blocks, int* threads, Function*, size_t = 0,
