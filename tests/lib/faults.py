@@ -27,10 +27,11 @@ OPEN, CLOSE = "([{", ")]}"
 ANGLES = re.compile(r"(?<=\w)<(?![<=])(?:[^;(){}<>]|<[^;(){}<>]*>)*>(?=\s*[({:])|<<<.*?>>>", re.S)
 HEAD = re.compile(r"(if|for|while|switch)\b\s*(constexpr\b)?\s*(?=\()")
 SCOPE = re.compile(r"(?:struct|class|union|namespace|enum)\b[^;=(){}]*{")
-QUALIFIERS = (r"(?:(?:const|constexpr|static|auto|unsigned|signed|long|short|extern|inline|__shared__|local|global|"
-              r"private|(?:alignas|__align__)\s*\([^()]*\))\s+)*")
+QUALIFIERS = (r"(?:(?:const|constexpr|static|typename|auto|unsigned|signed|long|short|extern|inline|__shared__|local|"
+              r"global|private|(?:alignas|__align__)\s*\([^()]*\))\s+)*")
 DECLARATION = re.compile(QUALIFIERS + r"(?:auto\s*&*\s*\[|[A-Za-z_][\w:]*\s*(?:<[^;{}()]*>)?(?:::\w+)?"
-                         r"(?:\s+|\s*[*&]+\s*(?:const\s+)?|\s*\(&)[A-Za-z_]\w*\s*(?:\)\s*\[|\[|=(?!=)|\(|{|,|;))")
+                         r"(?:(?:\s+|\s*[*&]+\s*(?:const\s+)?)[A-Za-z_]\w*\s*(?:\[|=(?!=)|\(|{|,|;)|"
+                         r"\s*\(&[A-Za-z_]\w*\)\s*\[))")
 BOUNDARY = re.compile(r"&&|\|\||[,;?{}]|(?<!:):(?!:)|(?<![=!<>])=(?!=)|\breturn\b")
 RELATION = re.compile(r" (==|!=|<=|>=|<|>) ")
 
@@ -142,8 +143,8 @@ class Function:
             self.declaration(begin, end)
         else:
             pieces = self.commas(begin, end - 1)
-            if len(pieces) == 1:
-                self.add("drop", begin, end, "{ if (!PLANTED) ", " }")
+            if len(pieces) == 1:  # named also by what follows, because a statement may stand in several places
+                self.add("drop", begin, end, "{ if (!PLANTED) ", " }", (begin, end + 200))
             else:
                 for piece in pieces:
                     self.add("drop", *piece, "(PLANTED ? (void)0 : (void)(", "))")
@@ -277,11 +278,14 @@ def in_file(file, device_only=False):
     return sorted(found, key=lambda fault: (fault.begin, fault.end))
 
 
+DEVICE_CODE = re.compile(r"(?m)^ *(?:__host__ )?__(?:global|device)__ (?!constexpr)")
+
+
 def headers(source):
     """The headers with a chapter's code that a source includes: the chapter's own, and those in common/ that several
     chapters share. common/ptx is not among them, because ptx_check tests it."""
     names = [name for name in re.findall(r'#include "((?:\d\d_|common/(?!ptx/)).*)"', source.read_text())
-             if name[0] != "c" or re.search(r"(?m)^__global__|^__device__", (ROOT / name).read_text())]
+             if name[0] != "c" or DEVICE_CODE.search((ROOT / name).read_text())]
     return {*names}.union(*(headers(ROOT / name) for name in names))
 
 
