@@ -301,8 +301,9 @@ double loaded_elements(double M, double N, double K) {
 // The accumulators that the CTAs of a cluster send each other.
 double shared_loaded_bytes(double M, double N, double K) {
     const Tiling tiling = best_config(M, N, K).tiling;
-    if (tiling.split_k == 1) return 0;
-    return 4.0 * Work(M, N, K, tiling).scheduler.tiles * tiling.ctas() * tiling.m * tiling.n;
+    const double sent =
+        4.0 * Work(M, N, K, tiling).scheduler.tiles * tiling.ctas() * tiling.m * tiling.n;
+    return tiling.split_k > 1 ? sent : 0;
 }
 
 int main(int argc, char** argv) {

@@ -392,9 +392,10 @@ double stored_elements(double M, double N, double K) {
 // The accumulators that the CTAs of a cluster send each other, for each unit of work.
 double shared_loaded_bytes(double M, double N, double K) {
     const Tiling tiling = best_config(M, N, K).tiling;
-    if (tiling.split_k == 1) return 0;
     const Work work(M, N, K, tiling);
-    return 4.0 * (work.scheduler.tiles + work.cuts()) * tiling.ctas() * tiling.m * tiling.n;
+    const double sent =
+        4.0 * (work.scheduler.tiles + work.cuts()) * tiling.ctas() * tiling.m * tiling.n;
+    return tiling.split_k > 1 ? sent : 0;
 }
 
 int main(int argc, char** argv) {

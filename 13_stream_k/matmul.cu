@@ -507,9 +507,10 @@ double stored_elements(double M, double N, double K) {
 double shared_loaded_bytes(double M, double N, double K) {
     const Config& best = best_config(M, N, K);
     const Tiling& tiling = best.tiling;
-    if (tiling.split_k == 1) return 0;
     const Work work(M, N, K, tiling, best.sliced);
-    return 4.0 * (work.scheduler.tiles + work.cuts()) * tiling.ctas() * tiling.m * tiling.n;
+    const double sent =
+        4.0 * (work.scheduler.tiles + work.cuts()) * tiling.ctas() * tiling.m * tiling.n;
+    return tiling.split_k > 1 ? sent : 0;
 }
 
 std::string chosen(int M, int N, int K) {

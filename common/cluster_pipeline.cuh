@@ -44,13 +44,13 @@ public:
         : memory_(memory), first_(first), cta_m_(rank / Tile::kAlongN),
           cta_n_(rank % Tile::kAlongN) {}
 
-    __device__ void initialise() {  // one thread calls it
+    // One thread calls it, and then fence_mbarrier_init().
+    __device__ void initialise() {
         for (int stage = 0; stage < kStages; ++stage) {
             ptx::mbarrier_init(&memory_.full[stage], 1);  // one arrival, of the thread that loads
             // One arrival of each consumer warp that reads what this CTA loads.
             ptx::mbarrier_init(&memory_.empty[stage], Tile::kSharers * Tile::kConsumers / 32);
         }
-        ptx::fence_mbarrier_init();
     }
 
     // Consumers begin with parity 0, the producer with 1, that of the phase before the first: all

@@ -40,16 +40,6 @@ class Subject:
 
     def __init__(self, program):
         self.program, self.is_product = program, program.kind in programs.PRODUCTS
-        shapes = sorted(SHAPES + [*program.shapes], key=work)
-        small = ",".join(shape for shape in shapes if work(shape) < 5)
-        large = [shape for shape in shapes if work(shape) >= 5]
-        sizes = [("--sizes", each, "--verify-only") for each in (small, *large)]
-        # Another program is first checked by its results.
-        words = sizes if self.is_product else [OTHERS[program.name]]
-        builds = ("trace",) if self.is_product else ("plain", "trace")
-        self.runs = [(build, *each) for build in builds for each in words]
-        if self.is_product:
-            self.runs.append(("indices", "--both-ends"))
 
     def places(self):
         return [fault for file in files_of(self.program) for fault in in_file(file, device_only=not self.is_product)]
@@ -69,10 +59,22 @@ class Subject:
         return Planted(self.program.chapter, self.program.target(), self.faults)
 
     @functools.cached_property
-    def runs_of_configs(self):
-        """Large indices with each configuration of the kernel, because at such a shape a program chooses only one."""
-        described = json.loads(self.planted.clean("trace", "--describe")[0].stdout)
-        return [("indices", "--both-ends", "--config", config) for config in described["configs"]]
+    def configs(self):
+        """The names of its configurations."""
+        return json.loads(self.planted.run(None, "trace", "--describe").stdout)["configs"]
+
+    @functools.cached_property
+    def runs(self):
+        """[(build, word...)]: of a product its shapes, large indices, and each of its configurations."""
+        if not self.is_product:  # it is first checked by its results
+            return [(build, *OTHERS[self.program.name]) for build in ("plain", "trace")]
+        shapes = sorted(SHAPES + [*self.program.shapes], key=work)
+        small = ",".join(shape for shape in shapes if work(shape) < 5)
+        sizes = [small, *(shape for shape in shapes if work(shape) >= 5)]
+        of_sizes = [("--sizes", each) for each in sizes]
+        of_configs = [("--config", each, "--all-configs", "--sizes", "1x4x1") for each in self.configs]
+        traced = [("trace", *each, "--verify-only") for each in of_sizes + of_configs]
+        return traced[:len(sizes)] + [("indices", "--both-ends")] + traced[len(sizes):]
 
     def caught(self, fault):
         """The message of the first run that notices the fault; None if none does. The same run passes without the
@@ -80,14 +82,15 @@ class Subject:
         runs = self.runs
         if fault.kind == "type":
             runs = [("trace", "--bf16", *runs[0][1:])]
-        if fault.kind == "wide":
-            runs = [*sorted(runs, key=lambda run: run[0] != "indices"), *self.runs_of_configs]
+        if fault.kind == "wide":  # at such a shape a program chooses only one configuration
+            indices = [("indices", "--both-ends", "--config", each) for each in self.configs] if self.is_product else []
+            runs = [*sorted(runs, key=lambda run: run[0] != "indices"), *indices]
         for run in runs:
-            clean, shown = self.planted.clean(*run)
+            clean, shown, seconds = self.planted.clean(*run)
             assert not clean.returncode, f"without a fault {' '.join(run)}: {last_line(clean)}"
             if fault not in shown:
                 continue
-            with_fault = self.planted.run(fault, *run)
+            with_fault = self.planted.run(fault, *run, seconds=seconds)
             if with_fault.returncode:
                 if run in self.runs[1:]:  # the next fault often shows in the same run
                     self.runs.remove(run)

@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from typing import NamedTuple
 
 import pytest
@@ -182,11 +183,11 @@ class Planted:
     def alone(self, fault, variant):
         return build(tree(self.chapter, [fault]), self.chapter, self.program, variant, "-O1")
 
-    def run(self, fault, variant, *words, reached=""):
+    def run(self, fault, variant, *words, reached="", seconds=120):
         """Runs the program with that fault, or with none. A program that does not end has failed. Throws Refused.
 
         variant: a build, or "indices", the test of large indices. reached: a file for the numbers of the faults whose
-        places are executed.
+        places are executed. seconds: after which it does not end.
         """
         compiled = "trace" if variant == "indices" else variant
         path, faults = self.together(compiled)
@@ -198,19 +199,23 @@ class Planted:
         environment = {**os.environ, "FAULT": str(number), "REACHED": str(reached)}
         try:
             return subprocess.run([str(word) for word in (path, *words)], capture_output=True, text=True,
-                                  errors="replace", timeout=120, env=environment)
+                                  errors="replace", timeout=seconds, env=environment)
         except subprocess.TimeoutExpired:
             return subprocess.CompletedProcess(words, 1, "", "it does not end")
 
     @functools.lru_cache(None)
     def clean(self, variant, *words):
-        """Runs the program without a fault; returns the run, and the faults whose places it executes."""
+        """Runs the program without a fault; returns the run, the faults whose places it executes, and after how many
+        seconds one with a fault does not end."""
         together = self.together("trace" if variant == "indices" else variant)[1]
         file = scratch() / "reached"
         file.write_text("")
+        began = time.monotonic()
         run = self.run(None, variant, *words, reached=file)
+        seconds = 10 + 20 * (time.monotonic() - began)
         numbers = {int(number) for number in file.read_text().split()}
-        return run, {fault for fault in self.faults if fault not in together or together.index(fault) + 1 in numbers}
+        shown = {fault for fault in self.faults if fault not in together or together.index(fault) + 1 in numbers}
+        return run, shown, seconds
 
 
 def line_of(fault):
