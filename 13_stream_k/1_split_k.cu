@@ -124,12 +124,14 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; transposed, 64 columns
     TmaEpilogue epilogue(shared.Cs + (Tile::kSwapped ? 0 : warp / 4 * 2), C_map);
-    // From registers to C: a fragment of 8 x 16 of each warp of a transposed tile.
+    // From registers to C: a fragment of 16 x 8 of each warp, of a transposed tile one of 8 x 16.
     const auto store_fragment = [&](const float(&x)[4], int c_row, int c_col, int fragment) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-            const int r = c_row + fragment * 8 + lane % 4 * 2 + i % 2;
-            const int c = c_col + warp % 4 * 16 + i / 2 * 8 + lane / 4;
+            const int along = warp % 4 * 16 + i / 2 * 8 + lane / 4;  // the 64 of the warpgroup
+            const int across = fragment * 8 + lane % 4 * 2 + i % 2;
+            const int r = c_row + (Tile::kSwapped ? across : along);
+            const int c = c_col + (Tile::kSwapped ? along : across);
             if (r < work.M && c < work.N) C[size_t(r) * work.N + c] = x[i];
         }
     };
@@ -240,9 +242,10 @@ void launch(const Work& work, int K, const half* A, const half* B, float* C) {
         if constexpr (kCtas == 1) return matmul<Tile>;
         else return matmul_in_clusters<Tile, kSplitK>;
     }();
-    constexpr int kBytes = sizeof(Shared<Tile, kSplitK>);
-    allow_shared_memory(kernel, kBytes);
-    kernel<<<work.clusters * kCtas, Tile::kThreads, kBytes>>>(work, C, A_map, B_map, C_map);
+    using Shared = ::Shared<Tile, kSplitK>;
+    const int blocks = work.clusters * kCtas;
+    allow_shared_memory(kernel, sizeof(Shared));
+    kernel<<<blocks, Tile::kThreads, sizeof(Shared)>>>(work, C, A_map, B_map, C_map);
 }
 
 struct Config {  // nanoseconds, measured on an H100: of a k-tile, and of the rest of a tile
@@ -257,12 +260,13 @@ struct Config {  // nanoseconds, measured on an H100: of a k-tile, and of the re
 };
 template <int m, int n, int cm, int cn>
 constexpr Config normal(int step, int rest) {
-    return {{m, n, false, cm, cn, 1}, step, rest, launch<CtaTile<m, n, false, cm, cn>, 1>};
+    using Tile = CtaTile<m, n, false, cm, cn>;
+    return {{m, n, false, cm, cn, 1}, step, rest, launch<Tile, 1>};
 }
 template <int m, int n, int cm, int cn, int split_k>
 constexpr Config transposed(int step, int rest) {
-    return {
-        {m, n, true, cm, cn, split_k}, step, rest, launch<CtaTile<m, n, true, cm, cn>, split_k>};
+    using Tile = CtaTile<m, n, true, cm, cn>;
+    return {{m, n, true, cm, cn, split_k}, step, rest, launch<Tile, split_k>};
 }
 constexpr Config kConfigs[] = {
     normal<128, 64, 1, 1>(203, 676),          normal<128, 128, 1, 1>(326, 1236),
@@ -301,8 +305,8 @@ double loaded_elements(double M, double N, double K) {
 // The accumulators that the CTAs of a cluster send each other.
 double shared_loaded_bytes(double M, double N, double K) {
     const Tiling tiling = best_config(M, N, K).tiling;
-    const double sent =
-        4.0 * Work(M, N, K, tiling).scheduler.tiles * tiling.ctas() * tiling.m * tiling.n;
+    const Work work(M, N, K, tiling);
+    const double sent = 4.0 * work.scheduler.tiles * tiling.ctas() * tiling.m * tiling.n;
     return tiling.split_k > 1 ? sent : 0;
 }
 

@@ -398,12 +398,13 @@ struct Config {  // nanoseconds, measured on an H100: of a k-tile, and of the re
 };
 template <int m, int n, int cm, int cn>
 constexpr Config normal(int step, int rest) {
-    return {{m, n, false, cm, cn, 1}, step, rest, launch<CtaTile<m, n, false, cm, cn>, 1>};
+    using Tile = CtaTile<m, n, false, cm, cn>;
+    return {{m, n, false, cm, cn, 1}, step, rest, launch<Tile, 1>};
 }
 template <int m, int n, int cm, int cn, int split_k>
 constexpr Config transposed(int step, int rest) {
-    return {
-        {m, n, true, cm, cn, split_k}, step, rest, launch<CtaTile<m, n, true, cm, cn>, split_k>};
+    using Tile = CtaTile<m, n, true, cm, cn>;
+    return {{m, n, true, cm, cn, split_k}, step, rest, launch<Tile, split_k>};
 }
 constexpr Config kConfigs[] = {
     normal<128, 64, 1, 1>(203, 676),          normal<128, 128, 1, 1>(326, 1236),
