@@ -1,4 +1,4 @@
-// Stream-K (Osama et al., 2023). The unit of work is a k-tile, not a tile. Where tiles do not fill
+// Stream-K (Osama et al., 2023). Work is counted in k-tiles, not in tiles. Where tiles do not fill
 // whole waves, the clusters share the k-tiles of the last wave equally, together with those of the
 // wave before: each computes as many k-tiles as every other, wherever a tile begins or ends.
 //
