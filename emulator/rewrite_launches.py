@@ -16,7 +16,8 @@ too: one in which something changes gets a copy beside OUT.cpp. OUT.cpp.d lists 
 
 A launch names a kernel, an instance of a template, or a variable that holds one. After each of the three declarations
 of memory the kernel calls a function of include/shared_arrays.h that passes on the array's name and extents. A struct
-that is seen there gets a function that does so for its members. The last line names the kernels.
+that is seen there, or whose alignment is given, gets a function that does so for its members: the latter may be a
+member of the former, from another file. The last line names the kernels.
 
 The script refuses what the emulator cannot run, with file and line. In a header the compiler refuses it, unless an #if
 leaves it out. See REFERENCE.md. Exit codes: 0 written, 1 refused
@@ -123,9 +124,9 @@ def edits(text, code):
         lines = "\n" * (m.group().count("\n") - align.count("\n"))
         kinds += f" {kind}"
         yield m.start(), len(m.group()), " ".join(declared) + lines
-    for m in re.finditer(r"\bstruct\s+(\w+)\s*(\{)", code):
-        end = matching(code, m.start(2), "{", "}", 1)
-        if end > 0 and m[1] in re.findall(r"\w+", kinds):
+    for m in re.finditer(r"\bstruct\s+(alignas\s*\([^()]*\)\s*)?(\w+)\s*(\{)", code):
+        end = matching(code, m.start(3), "{", "}", 1)
+        if end > 0 and (m[1] or m[2] in re.findall(r"\w+", kinds)):
             calls = "".join(f' emulator::record_member(of, i, "{name}", {name});'
                             for name in members(code[m.end():end]))
             yield end, 0, f" void emulator_members(const char* of, int i) const {{{calls} }} " if calls else ""

@@ -33,11 +33,6 @@ inline constexpr Extents kExtents = extents_of<T>();
 void record_array(const char* of, int index, const char* name, const volatile void* begin,
                   size_t bytes, const Extents& extents);
 
-template <class T>
-void record_member(const char* of, int index, const char* name, const T& member) {
-    record_array(of, index, name, &member, sizeof(T), kExtents<T>);
-}
-
 template <class T, class = void>
 constexpr bool kHasMembers = false;
 template <class T>
@@ -51,6 +46,13 @@ __attribute__((no_sanitize("thread"))) void record_shared(const char* name, cons
     else if constexpr (std::is_array_v<T>)
         for (size_t i = 0; i < std::extent_v<T>; ++i) object[i].emulator_members(name, int(i));
     else object.emulator_members("", 0);
+}
+
+// A member that is a struct is described by its own members.
+template <class T>
+void record_member(const char* of, int index, const char* name, const T& member) {
+    if constexpr (kHasMembers<std::remove_extent_t<T>>) record_shared(name, member);
+    else record_array(of, index, name, &member, sizeof(T), kExtents<T>);
 }
 
 // Dynamic shared memory, accessed through a pointer.
