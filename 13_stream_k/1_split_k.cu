@@ -28,7 +28,8 @@ constexpr int kManyWaves = 32;  // from so many on, at most 4 of 132 SMs idle
 
 template <class Tile, int kSplitK>
 struct Shared {
-    // Normal tiles are stored by TMA, from two pairs of boxes for each warpgroup.
+    // Normal tiles are stored by TMA, from two pairs of boxes for each warpgroup. (Arrays of length
+    // 0, as transposed tiles have, are an extension of C++ by nvcc, g++ and clang.)
     static constexpr int kPairs = Tile::kSwapped ? 0 : 2 * Tile::kWarpgroups;
     static constexpr int kMine = ceil_div(Tile::kFragments, kSplitK);  // that a CTA adds up
     static constexpr int kReduced = kSplitK > 1 ? kMine : 0;
@@ -75,7 +76,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     static_assert(kSplitK == 1 || Tile::kSwapped, "only transposed tiles are split");
     constexpr int kConsumers = Tile::kConsumers, kFragments = Tile::kFragments;
     constexpr int kSums = Shared::kMine;  // fragments that a CTA adds up and stores
-    // Parts of a normal tile that are stored during the next one.
+    // Of a normal tile's parts, which have 64 columns each, those stored during the next tile.
     constexpr int kDeferred = !Tile::kSwapped && Tile::kParts > 2 ? 2 : 0;
     constexpr int kImmediate = Tile::kParts - kDeferred;
     constexpr int kMulticastCtas = Tile::kMulticastCtas, kCtas = kMulticastCtas * kSplitK;
@@ -141,9 +142,9 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     int parity = 0;  // of the reduction's barriers
     const auto reduce = [&](const float(&acc)[kFragments][4], float(&sums)[kSums][4]) {
         const int mine = (kFragments - slice + kSplitK - 1) / kSplitK;  // may be 0
-        // Wait until all warps of the cluster have drained their reduction buffers. A CTA that
-        // adds up no fragment must not re-arm its barrier earlier: it expects zero bytes, so its
-        // phase would complete at once.
+        // Waits until the warps of all CTAs that share this tile have read their reduction buffers.
+        // A CTA that adds up no fragment must not announce its bytes earlier: it announces none, so
+        // that its phase ends at once, and a slower warp would miss the end of the phase before.
         ptx::mbarrier_wait_parity(&shared.reduction_empty, parity ^ 1);
         if (threadIdx.x == 0)
             ptx::mbarrier_arrive_expect_tx(&shared.reduction_full,
@@ -170,7 +171,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     };
 
     typename Shared::Pipeline::Consumer consumer(pipeline, row);
-    float deferred[kDeferred ? 8 * kDeferred : 1][4];  // parts of the tile before
+    float deferred[kDeferred ? 8 * kDeferred : 1][4];  // those of the tile before
     bool pending = false;  // they are still to be stored
     int c_row = 0, c_col = 0, deferred_row = 0, deferred_col = 0;
     const auto store_deferred = [&](int i) {

@@ -1,6 +1,7 @@
 // Stream-K (Osama et al., 2023). Work is counted in k-tiles, not in tiles. Where tiles do not fill
-// whole waves, the clusters share the k-tiles of the last wave equally, together with those of the
-// wave before: each computes as many k-tiles as every other, wherever a tile begins or ends.
+// whole waves, the first tiles, one wave and as many as are over, are shared: each cluster computes
+// as many of their k-tiles as every other, wherever a tile begins or ends. The other tiles fill
+// waves and stay whole.
 //
 //    3 tiles of 8 k-tiles, 4 clusters    cluster    k-tiles
 //                                        0          tile 0: 0 to 5
@@ -8,7 +9,7 @@
 //                                        2          tile 1: 4 to 7    tile 2: 0, 1
 //                                        3          tile 2: 2 to 7
 //
-// A cluster may compute the end of a tile, then whole tiles, then the beginning of another tile.
+// A share may be the end of a tile, then whole tiles, then the beginning of another tile.
 // Parts of a tile are added to C by atomicAdd, so C begins as zeros.
 //
 // Changed:  clusters compute units of work: k-tiles of one tile, all of them or a part; parts are
@@ -28,7 +29,8 @@ constexpr int kWorthwhile = 4;  // k-tiles that Stream-K must save, or tiles sta
 
 template <class Tile, int kSplitK>
 struct Shared {
-    // Normal tiles are stored by TMA, from two pairs of boxes for each warpgroup.
+    // Normal tiles are stored by TMA, from two pairs of boxes for each warpgroup. (Arrays of length
+    // 0, as transposed tiles have, are an extension of C++ by nvcc, g++ and clang.)
     static constexpr int kPairs = Tile::kSwapped ? 0 : 2 * Tile::kWarpgroups;
     static constexpr int kMine = ceil_div(Tile::kFragments, kSplitK);  // that a CTA adds up
     static constexpr int kReduced = kSplitK > 1 ? kMine : 0;
@@ -65,7 +67,8 @@ struct Work {
         const int at_once = clusters_at_once(tiling.ctas()), tiles = scheduler.tiles;
         const int waves = ceil_div(tiles, at_once);
         clusters = waves < kManyWaves ? ceil_div(tiles, waves) : at_once;
-        // The last wave and the one before are shared, where that saves k-tiles enough.
+        // The tiles of all full waves but one stay whole. The others are shared, where that saves
+        // k-tiles enough.
         const int whole_waves = std::max(0, tiles / at_once - 1);
         const int rest = tiles - whole_waves * at_once;
         const int saved = (waves - whole_waves) * steps - ceil_div(rest * steps, at_once);
@@ -132,7 +135,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     static_assert(kSplitK == 1 || Tile::kSwapped, "only transposed tiles are split");
     constexpr int kConsumers = Tile::kConsumers, kFragments = Tile::kFragments;
     constexpr int kSums = Shared::kMine;  // fragments that a CTA adds up and stores
-    // Parts of a normal tile that are stored during the next one.
+    // Of a normal tile's parts, which have 64 columns each, those stored during the next tile.
     constexpr int kDeferred = !Tile::kSwapped && Tile::kParts > 2 ? 2 : 0;
     constexpr int kImmediate = Tile::kParts - kDeferred;
     constexpr int kMulticastCtas = Tile::kMulticastCtas, kCtas = kMulticastCtas * kSplitK;
@@ -205,9 +208,9 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     int parity = 0;  // of the reduction's barriers
     const auto reduce = [&](const float(&acc)[kFragments][4], float(&sums)[kSums][4]) {
         const int mine = (kFragments - slice + kSplitK - 1) / kSplitK;  // may be 0
-        // Wait until all warps of the cluster have drained their reduction buffers. A CTA that
-        // adds up no fragment must not re-arm its barrier earlier: it expects zero bytes, so its
-        // phase would complete at once.
+        // Waits until the warps of all CTAs that share this tile have read their reduction buffers.
+        // A CTA that adds up no fragment must not announce its bytes earlier: it announces none, so
+        // that its phase ends at once, and a slower warp would miss the end of the phase before.
         ptx::mbarrier_wait_parity(&shared.reduction_empty, parity ^ 1);
         if (threadIdx.x == 0)
             ptx::mbarrier_arrive_expect_tx(&shared.reduction_full,
@@ -234,7 +237,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     };
 
     typename Shared::Pipeline::Consumer consumer(pipeline, row);
-    float deferred[kDeferred ? 8 * kDeferred : 1][4];  // parts of the tile before
+    float deferred[kDeferred ? 8 * kDeferred : 1][4];  // those of the tile before
     bool pending = false;  // they are still to be stored
     int c_row = 0, c_col = 0, deferred_row = 0, deferred_col = 0;
     const auto store_deferred = [&](int i) {
@@ -254,7 +257,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             for (int i = 0; i < kDeferred; ++i)
                 if (pending && step == min(2 + 2 * i, steps - 1)) store_deferred(i);
         });
-        if (kCut) memset(deferred, 0, sizeof deferred);  // frees their registers
+        if (kCut) memset(deferred, 0, sizeof deferred);  // known zeros need no registers
         pending = false;
         const bool whole = !kCut || unit.steps == work.steps;
         if constexpr (kSplitK > 1) {

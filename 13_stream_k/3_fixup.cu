@@ -25,7 +25,8 @@ constexpr int kWorthwhile = 4;  // k-tiles that Stream-K must save, or tiles sta
 
 template <class Tile, int kSplitK>
 struct Shared {
-    // Normal tiles are stored by TMA, from two pairs of boxes for each warpgroup.
+    // Normal tiles are stored by TMA, from two pairs of boxes for each warpgroup. (Arrays of length
+    // 0, as transposed tiles have, are an extension of C++ by nvcc, g++ and clang.)
     static constexpr int kPairs = Tile::kSwapped ? 0 : 2 * Tile::kWarpgroups;
     static constexpr int kMine = ceil_div(Tile::kFragments, kSplitK);  // that a CTA adds up
     static constexpr int kReduced = kSplitK > 1 ? kMine : 0;
@@ -62,7 +63,8 @@ struct Work {
         const int at_once = clusters_at_once(tiling.ctas()), tiles = scheduler.tiles;
         const int waves = ceil_div(tiles, at_once);
         clusters = waves < kManyWaves ? ceil_div(tiles, waves) : at_once;
-        // The last wave and the one before are shared, where that saves k-tiles enough.
+        // The tiles of all full waves but one stay whole. The others are shared, where that saves
+        // k-tiles enough.
         const int whole_waves = std::max(0, tiles / at_once - 1);
         const int rest = tiles - whole_waves * at_once;
         const int saved = (waves - whole_waves) * steps - ceil_div(rest * steps, at_once);
@@ -136,7 +138,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     static_assert(kSplitK == 1 || Tile::kSwapped, "only transposed tiles are split");
     constexpr int kConsumers = Tile::kConsumers, kFragments = Tile::kFragments;
     constexpr int kSums = Shared::kMine;  // fragments that a CTA adds up and stores
-    // Parts of a normal tile that are stored during the next one.
+    // Of a normal tile's parts, which have 64 columns each, those stored during the next tile.
     constexpr int kDeferred = !Tile::kSwapped && Tile::kParts > 2 ? 2 : 0;
     constexpr int kImmediate = Tile::kParts - kDeferred;
     constexpr int kMulticastCtas = Tile::kMulticastCtas, kCtas = kMulticastCtas * kSplitK;
@@ -204,9 +206,9 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     int parity = 0;  // of the reduction's barriers
     const auto reduce = [&](const float(&acc)[kFragments][4], float(&sums)[kSums][4]) {
         const int mine = (kFragments - slice + kSplitK - 1) / kSplitK;  // may be 0
-        // Wait until all warps of the cluster have drained their reduction buffers. A CTA that
-        // adds up no fragment must not re-arm its barrier earlier: it expects zero bytes, so its
-        // phase would complete at once.
+        // Waits until the warps of all CTAs that share this tile have read their reduction buffers.
+        // A CTA that adds up no fragment must not announce its bytes earlier: it announces none, so
+        // that its phase ends at once, and a slower warp would miss the end of the phase before.
         ptx::mbarrier_wait_parity(&shared.reduction_empty, parity ^ 1);
         if (threadIdx.x == 0)
             ptx::mbarrier_arrive_expect_tx(&shared.reduction_full,
@@ -233,7 +235,8 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     };
 
     // Adds up the parts of a tile that is cut, the fragments of each warp separately. Returns
-    // whether this warp came last: then `sums` has become the sum of all parts, in the order of k.
+    // whether this warp came last: then `sums` has become the sum of all parts, in the order of k,
+    // and the caller stores it.
     const auto add_parts = [&](float(&sums)[kSums][4], const Unit& unit) {
         const int counter = (unit.tile * kCtas + rank) * (kConsumers / 32) + warp;
         const int from = work.cluster_of(unit.tile * work.steps);
@@ -250,7 +253,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             for (int i = 0; i < kSums; ++i)
                 __stcg(mine + i * kConsumers,
                        float4{sums[i][0], sums[i][1], sums[i][2], sums[i][3]});
-            __syncwarp();  // all lanes have written
+            __syncwarp();  // all lanes have written: the fence covers that, too
             if (lane == 0) {
                 __threadfence();
                 atomicAdd(&written[counter], 1);
@@ -294,7 +297,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     };
 
     typename Shared::Pipeline::Consumer consumer(pipeline, row);
-    float deferred[kDeferred ? 8 * kDeferred : 1][4];  // parts of the tile before
+    float deferred[kDeferred ? 8 * kDeferred : 1][4];  // those of the tile before
     bool pending = false;  // they are still to be stored
     int c_row = 0, c_col = 0, deferred_row = 0, deferred_col = 0;
     const auto store_deferred = [&](int i) {
@@ -314,7 +317,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             for (int i = 0; i < kDeferred; ++i)
                 if (pending && step == min(2 + 2 * i, steps - 1)) store_deferred(i);
         });
-        if (kCut) memset(deferred, 0, sizeof deferred);  // frees their registers
+        if (kCut) memset(deferred, 0, sizeof deferred);  // known zeros need no registers
         pending = false;
         const bool whole = !kCut || unit.steps == work.steps;
         if constexpr (kSplitK > 1) {

@@ -27,7 +27,8 @@ constexpr int kManyWaves = 32;  // from so many on, at most 4 of 132 SMs idle
 
 template <class Tile, int kSplitK>
 struct Shared {
-    // Normal tiles are stored by TMA, from two pairs of boxes for each warpgroup.
+    // Normal tiles are stored by TMA, from two pairs of boxes for each warpgroup. (Arrays of length
+    // 0, as transposed tiles have, are an extension of C++ by nvcc, g++ and clang.)
     static constexpr int kPairs = Tile::kSwapped ? 0 : 2 * Tile::kWarpgroups;
     static constexpr int kMine = ceil_div(Tile::kFragments, kSplitK);  // that a CTA adds up
     static constexpr int kReduced = kSplitK > 1 ? kMine : 0;
@@ -136,7 +137,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     static_assert(kSplitK == 1 || Tile::kSwapped, "only transposed tiles are split");
     constexpr int kConsumers = Tile::kConsumers, kFragments = Tile::kFragments;
     constexpr int kSums = Shared::kMine;  // fragments that a CTA adds up and stores
-    // Parts of a normal tile that are stored during the next one.
+    // Of a normal tile's parts, which have 64 columns each, those stored during the next tile.
     constexpr int kDeferred = !Tile::kSwapped && Tile::kParts > 2 ? 2 : 0;
     constexpr int kImmediate = Tile::kParts - kDeferred;
     constexpr int kMulticastCtas = Tile::kMulticastCtas, kCtas = kMulticastCtas * kSplitK;
@@ -204,9 +205,9 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     int parity = 0;  // of the reduction's barriers
     const auto reduce = [&](const float(&acc)[kFragments][4], float(&sums)[kSums][4]) {
         const int mine = (kFragments - slice + kSplitK - 1) / kSplitK;  // may be 0
-        // Wait until all warps of the cluster have drained their reduction buffers. A CTA that
-        // adds up no fragment must not re-arm its barrier earlier: it expects zero bytes, so its
-        // phase would complete at once.
+        // Waits until the warps of all CTAs that share this tile have read their reduction buffers.
+        // A CTA that adds up no fragment must not announce its bytes earlier: it announces none, so
+        // that its phase ends at once, and a slower warp would miss the end of the phase before.
         ptx::mbarrier_wait_parity(&shared.reduction_empty, parity ^ 1);
         if (threadIdx.x == 0)
             ptx::mbarrier_arrive_expect_tx(&shared.reduction_full,
@@ -233,7 +234,8 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     };
 
     // Adds up the parts of a tile that is cut, the fragments of each warp separately. Returns
-    // whether this warp came last: then `sums` has become the sum of all parts, in the order of k.
+    // whether this warp came last: then `sums` has become the sum of all parts, in the order of k,
+    // and the caller stores it.
     const auto add_parts = [&](float(&sums)[kSums][4], const Unit& unit) {
         const int counter = (unit.tile * kCtas + rank) * (kConsumers / 32) + warp;
         const int from = work.cluster_of(unit.tile * work.steps);
@@ -250,7 +252,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             for (int i = 0; i < kSums; ++i)
                 __stcg(mine + i * kConsumers,
                        float4{sums[i][0], sums[i][1], sums[i][2], sums[i][3]});
-            __syncwarp();  // all lanes have written
+            __syncwarp();  // all lanes have written: the fence covers that, too
             if (lane == 0) {
                 __threadfence();
                 atomicAdd(&written[counter], 1);
@@ -294,7 +296,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     };
 
     typename Shared::Pipeline::Consumer consumer(pipeline, row);
-    float deferred[kDeferred ? 8 * kDeferred : 1][4];  // parts of the tile before
+    float deferred[kDeferred ? 8 * kDeferred : 1][4];  // those of the tile before
     bool pending = false;  // they are still to be stored
     int c_row = 0, c_col = 0, deferred_row = 0, deferred_col = 0;
     const auto store_deferred = [&](int i) {
@@ -314,7 +316,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             for (int i = 0; i < kDeferred; ++i)
                 if (pending && step == min(2 + 2 * i, steps - 1)) store_deferred(i);
         });
-        if (kCut) memset(deferred, 0, sizeof deferred);  // frees their registers
+        if (kCut) memset(deferred, 0, sizeof deferred);  // known zeros need no registers
         pending = false;
         const bool whole = !kCut || unit.steps == work.steps;
         if constexpr (kSplitK > 1) {
@@ -432,14 +434,15 @@ constexpr Config kConfigs[] = {  // rows, columns of a tile; cluster_m, cluster_
     sliced<64, 192, 2, 1, 1>(223, 2351),      sliced<112, 128, 4, 2, 1>(284, 2865),
     sliced<160, 128, 2, 1, 1>(344, 4683),     sliced<160, 128, 4, 2, 1>(393, 3736)};
 
-// Microseconds, measured on an H100: from the launch to the first k-tile; until a cluster has added
-// the parts of a tile, and for each further part; for a copy to aligned rows.
+// Microseconds, fitted to times of an H100: from the launch to the first k-tile; until a cluster
+// has added the parts of a tile, and for each further part; for a copy to aligned rows.
 constexpr double kStart = 4.86, kFirstPart = 4.4, kPart = 0.68, kCopy = 2.5;
 // Requests to L2 in a microsecond.
 constexpr double kRequests = 102e3;
 // Megabytes in a microsecond: from L2, where CTAs load the same data at the same time, and where
 // slices of K do not; to and from device memory; of C by TMA, and from registers; of accumulators
-// that the CTAs of a cluster send each other; of a copy to aligned rows.
+// that one CTA sends to others of its cluster (`rest` has most of that time); of a copy to aligned
+// rows.
 constexpr double kL2 = 12.1, kL2Slices = 7.0, kDevice = 2.76, kStored = 16, kScattered = 7.1,
                  kSent = 34, kCopied = 2;
 

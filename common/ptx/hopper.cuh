@@ -73,7 +73,8 @@ inline __device__ void mbarrier_arrive_cluster(uint64_t* barrier, int rank) {
 // Stores `value` in the shared memory of the block with that rank, at the offset that `to` has in
 // this block's, and does not wait for the store. When the value has arrived, its 16 bytes count as
 // transferred (complete_tx) on that block's `barrier`, and a thread that has waited there may read
-// it.
+// it. The store is one of the generic proxy, unlike TMA's, so ordinary reads and writes of the same
+// bytes that come before it need no fence_proxy_async().
 // PTX ISA: "st.async".
 inline __device__ void st_async(float4* to, float4 value, uint64_t* barrier, int rank) {
     PTX_SM_90A("{.reg .b32 there, mbar;\n"
