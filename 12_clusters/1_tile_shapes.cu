@@ -1,6 +1,6 @@
-// A handful of tile shapes. 11's tiles are made for large matrices. A narrow C fills only a part of
-// each, and a small C has fewer tiles than the GPU has SMs. So this step has tiles for both, and
-// takes what 10 and 11 have taught from headers: the tile scheduler, and the epilogue by TMA.
+// A handful of tile shapes. 11's tiles are made for large matrices, and a narrow C fills only a
+// part of each. So here one is 64 columns wide. What 10 and 11 have taught comes from headers: the
+// tile scheduler, and the epilogue by TMA.
 //
 //    16384 x 64    tiles of 64 x 128: 256, half of each outside of C
 //                  tiles of 128 x 64: 128, whole
@@ -9,7 +9,8 @@
 // registers: four lanes hold eight neighbours of a row, whose stores L2 puts together.
 //
 // Changed:  (after 11) the tile scheduler and the epilogue come from headers, and the host divides;
-//           more tile shapes; a single consumer warpgroup gets a producer warp, not a warpgroup.
+//           128 x 64 takes the place of 128 x 224; a single consumer warpgroup gets a producer
+//           warp, not a warpgroup.
 #include "common/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
 #include "common/stage.h"
@@ -189,7 +190,7 @@ void launch(const Work& work, int K, const half* A, const half* B, float* C) {
     kernel<<<work.blocks, Shared::kThreads, sizeof(Shared)>>>(work, C, A_map, B_map, C_map);
 }
 
-struct Config {  // nanoseconds, measured on an H100: of a k-tile, and of the rest of a tile
+struct Config {  // nanoseconds, fitted to times of an H100: of a k-tile, of a tile's rest
     Tiling tiling;
     int step, rest;
     void (*launch)(const Work& work, int K, const half* A, const half* B, float* C);
@@ -199,7 +200,7 @@ template <int m, int n>
 constexpr Config config(int step, int rest) {
     return {{m, n}, step, rest, launch<m, n>};
 }
-// 64 x 128 has the figures of its transposed form in the next step, as only that one was timed.
+// 64 x 128 has the figures of its transposed form in 2_transposed.cu, as only that one was timed.
 constexpr Config kConfigs[] = {config<128, 64>(203, 676), config<128, 128>(326, 1236),
                                config<128, 192>(472, 1701), config<128, 256>(657, 2245),
                                config<64, 128>(189, 464)};

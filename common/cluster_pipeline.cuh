@@ -1,6 +1,7 @@
-// The pipeline of 12_clusters between a producer thread and consumer warpgroups: TMA loads k-tiles
-// into stages, for all CTAs that share an operand, and wgmma multiplies them. 10_async_mma,
-// 11_wgmma and 12_clusters explain each line of it.
+// The pipeline of 12_clusters/matmul.cu as classes, for 13_stream_k: TMA loads k-tiles into stages,
+// for all CTAs that share an operand, and wgmma multiplies them. Three things are new. Only a part
+// of a cluster may load for each other, the CTAs from rank `first` on. A CTA may have none of a
+// tile's k-tiles. And what consumers do while products run is a function, `meanwhile`.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +13,14 @@ constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 b
 
 // A tile of kM x kN, for the CTA that computes it. kTransposed: it computes C^T = B^T A^T. Of
 // kClusterM x kClusterN CTAs, those side by side load a slice of A each for all of them, those one
-// below the other a slice of B.
+// below the other a slice of B. kAlongM, kAlongN and kSwapped are the parameters of the template,
+// for code that knows only its type.
 template <int kM, int kN, bool kTransposed, int kClusterM, int kClusterN>
 struct CtaTile {
     static_assert(kM / kClusterN % 8 == 0, "a slice of A is whole repeats of the swizzle");
     static constexpr int kTileM = kM, kTileN = kN, kAlongM = kClusterM, kAlongN = kClusterN;
     static constexpr bool kSwapped = kTransposed;
-    static constexpr int kMulticastCtas = kClusterM * kClusterN;
+    static constexpr int kMulticastCtas = kClusterM * kClusterN;  // that load for each other
     static constexpr int kSharers = kClusterM + kClusterN - 1;  // CTAs that load for this one
     static constexpr int kParts = kN / 64;  // of 64 columns
     static constexpr int kWarpgroups = kTransposed ? kParts : kM / 64;
@@ -26,7 +28,7 @@ struct CtaTile {
     // One more thread loads. setmaxnreg needs a warpgroup around it; a single consumer warpgroup can
     // have 255 registers a thread without setmaxnreg.
     static constexpr int kThreads = kConsumers + (kWarpgroups == 1 ? 32 : 128);
-    // Accumulators of a warp: fragments of 16 x 8 elements, transposed of 8 x 16.
+    // Accumulators of a warp: fragments of 16 x 8 elements of C, or of C^T.
     static constexpr int kFragments = (kTransposed ? kM : kN) / 8;
 };
 
@@ -39,7 +41,8 @@ public:
         half Bs[kStages][Tile::kParts][kTileK][64];
         uint64_t full[kStages], empty[kStages];
     };
-    // first: the cluster's rank of the first CTA that shares loads; rank: this CTA's, from there.
+    // first: the rank of the first CTA that loads together with this one; rank: this CTA's, from
+    // there.
     __device__ Pipeline(Memory& memory, int first, int rank)
         : memory_(memory), first_(first), cta_m_(rank / Tile::kAlongN),
           cta_n_(rank % Tile::kAlongN) {}

@@ -21,10 +21,10 @@ public:
         ptx::named_barrier_sync(1 + warpgroup, 128);  // the pair is free
 #pragma unroll
         for (int j = 0; j < 8; ++j)
-            for (int r = lane / 4; r < 16;
-                 r += 8) {  // the two rows whose accumulators the lane has
-                // Odd rows are two tiles further on, so that the lanes of a request write to
-                // different banks. The choice is made by ?:, because registers have no index.
+            // The lane has accumulators of two rows, r. In an odd row tiles j and j ^ 2 change
+            // places, so that the lanes of a request write to different banks. The choice is made
+            // by ?:, because registers have no index.
+            for (int r = lane / 4; r < 16; r += 8) {
                 const int t = r % 2 ? j ^ 2 : j, h = r / 8 * 2;
                 const float x = r % 2 ? acc[j ^ 2][h] : acc[j][h];
                 const float y = r % 2 ? acc[j ^ 2][h + 1] : acc[j][h + 1];
