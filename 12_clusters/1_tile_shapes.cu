@@ -29,8 +29,7 @@ struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the s
     // have 255 registers a thread without setmaxnreg, so that a warp is enough for the producer.
     static constexpr int kThreads = 128 * kWarpgroups + (kWarpgroups == 1 ? 32 : 128);
     // A block may have 227 KiB. Two pairs of boxes take 32; 64 rows of As or columns of Bs take 8.
-    static constexpr int kStages =
-        std::min(12, (226 - kWarpgroups * 32) / 8 / (kWarpgroups + kParts));
+    static constexpr int kStages = (226 - kWarpgroups * 32) / 8 / (kWarpgroups + kParts);
     half As[kStages][kTileM][kTileK];
     half Bs[kStages][kParts][kTileK][64];
     TmaEpilogue::Pair Cs[kWarpgroups][2];
