@@ -7,9 +7,9 @@ import pytest
 
 import ablation
 import mutate
-from support import ROOT, call, tool
+from support import ROOT, call
 
-CHAPTERS = sorted(chapter for chapter in ROOT.glob("[0-9][0-9]_*") if ablation.patches_of(chapter))
+CHAPTERS = sorted(chapter for chapter in ROOT.glob("[0-9][0-9]_*") if ablation.changes_of(chapter))
 INCLUDE = re.compile(r"(?m)^#include .*$")
 
 
@@ -27,7 +27,6 @@ def together(variants):
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
 def test_variants_are_right(chapter):
-    tool("git")
     variants, folder = ablation.variants(chapter), mutate.tree(chapter.name)
     assert len({(variant.stage, variant.without) for variant in variants}) == len(variants)
     (folder / chapter.name / "variants.cu").write_text(together(variants))

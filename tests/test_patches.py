@@ -1,4 +1,4 @@
-"""Every patch of an exercise or an ablation applies to the current sources with `git apply`, as README says; and a
+"""Every patch of an exercise applies to the current sources with `git apply`, as README says; and a
 patch whose source has changed can be refreshed."""
 import pytest
 
@@ -6,7 +6,7 @@ import patches
 from results import Wrong
 from support import ROOT, tool
 
-PATCHES = sorted([*ROOT.glob("[0-9][0-9]_*/exercises/*"), *ROOT.glob("[0-9][0-9]_*/ablations/*")])
+PATCHES = sorted(ROOT.glob("[0-9][0-9]_*/exercises/*"))
 LINES = [f"line {number}\n" for number in range(1, 12)]
 
 
@@ -25,7 +25,7 @@ def patch(tmp_path):
     patches.git(tmp_path, "add", ".")
     (tmp_path / "file").write_text("".join([*LINES[:5], "changed\n", *LINES[6:]]))
     path = tmp_path / "a.patch"
-    path.write_text("what it does\n\nwithout: line 6\n\n" + patches.git(tmp_path, "diff"))
+    path.write_text("what it does\n\nrun: line 6\n\n" + patches.git(tmp_path, "diff"))
     return path
 
 
@@ -35,8 +35,7 @@ def test_refresh_merges_changed_context(patch, tmp_path):
     with pytest.raises(Wrong, match="a.patch: does not apply"):
         patches.applied(patch, tmp_path)
     patches.refresh(patch, tmp_path)
-    assert patches.description(patch) == "what it does\n\nwithout: line 6\n"
-    assert patches.header(patch, "without") == "line 6"
+    assert patches.description(patch) == "what it does\n\nrun: line 6\n"
     assert patches.applied(patch, tmp_path) == {
         "file": "".join(["new\n", *LINES[:2], "neighbour\n", *LINES[3:5], "changed\n", *LINES[6:]])}
 

@@ -1,8 +1,8 @@
 """./run ablation: measures what each optimization of a stage is worth.
 
-Each patch in a chapter's folder ablations/, and each exercise's patch that has one, has a line 'without: A PART' above
-its diff. It makes a variant of the stage without that part. Each variant is built as a program of its own, and so is
-the whole stage. All are verified, then timed in turns, each beside cuBLAS.
+Each file in a chapter's folder ablations/ makes a variant of a step: a line "without: A PART" names what it leaves out,
+"in: NN_chapter/NAME.cu" the source, and below them stands the change (see edits.py). Each variant is built as a program
+of its own, and so is the whole stage. All are verified, then timed in turns, each beside cuBLAS.
 """
 import concurrent.futures
 import csv
@@ -22,7 +22,7 @@ from book import tables
 from book.markers import markdown
 from build import BUILD, NVCC, has_gpu, has_nvcc
 from command_line import Parser, check_writable, refuse
-from patches import applied, header
+from edits import edited
 from process import fail, show_progress
 from programs import ROOT, meant
 from results import Wrong, write_whole
@@ -43,21 +43,23 @@ class Variant(NamedTuple):
         return f"{self.stage} without {self.without.partition(':')[0]}"
 
 
-def patches_of(chapter):
-    """The patches of a chapter that leave a part out."""
-    every = [*sorted(chapter.glob("ablations/*.patch")), *sorted(chapter.glob("exercises/*.patch"))]
-    return [patch for patch in every if header(patch, "without")]
+def changes_of(chapter):
+    """The files of a chapter that leave a part out."""
+    return sorted(chapter.glob("ablations/*.diff"))
 
 
 def variants(chapter):
-    """The variants of a chapter: for each source that has patches, the whole stage first, then those without a part.
-    Raises Wrong for a patch that is older than its source."""
+    """The variants of a chapter: for each source that has some, the whole stage first, then those without a part.
+    Raises Wrong for a change that is older than its source."""
     found = {}
-    for patch in patches_of(chapter):
-        (path, text), = applied(patch, ROOT).items()
-        source = pathlib.PurePath(path)
-        whole = Variant(source, programs.name(ROOT / source), ALL, programs.text_of(ROOT / source))
-        found.setdefault(source, [whole]).append(whole._replace(without=header(patch, "without"), text=text))
+    for file in changes_of(chapter):
+        head, _, diff = file.read_text().partition("\n\n")
+        given = dict(line.split(": ", 1) for line in head.split("\n"))
+        source = pathlib.PurePath(given["in"])
+        text = programs.text_of(ROOT / source)
+        whole = Variant(source, programs.name(ROOT / source), ALL, text)
+        changed = edited(text, diff, file.relative_to(ROOT))
+        found.setdefault(source, [whole]).append(whole._replace(without=given["without"], text=changed))
     stage_first = sorted(found, key=lambda source: (source.stem != "matmul", source))
     return [variant for source in stage_first for variant in found[source]]
 
@@ -184,7 +186,7 @@ def rows_of(every, options, folder):
 
 def time_variants(chapters, options, path):
     """Builds, verifies and times the variants of these chapters, and adds each chapter's rows to the CSV `path`, if
-    there is one. Raises Wrong before anything is built if a patch is older than its source."""
+    there is one. Raises Wrong before anything is built if a change is older than its source."""
     text = io.StringIO()
     for every in [variants(chapter) for chapter in chapters]:
         with tempfile.TemporaryDirectory(prefix="ablation-") as folder:
@@ -199,8 +201,8 @@ def time_variants(chapters, options, path):
 
 
 def chosen_chapters(words):
-    """The folders of the chapters with such patches; if there are words, of the chapters that they name."""
-    chapters = [chapter for chapter in sorted(ROOT.glob("[0-9][0-9]_*")) if patches_of(chapter)]
+    """The folders of the chapters with such changes; if there are words, of the chapters that they name."""
+    chapters = [chapter for chapter in sorted(ROOT.glob("[0-9][0-9]_*")) if changes_of(chapter)]
     for word in words:
         if not any(meant(word, chapter.name, "matmul") for chapter in chapters):
             refuse("ablation: ", word, [chapter / "matmul.cu" for chapter in chapters])
@@ -217,7 +219,6 @@ def run(words):
         check_writable(given.csv, "--csv")
     if not has_nvcc() or not has_gpu():
         fail(77, "ablation: times variants of the stages on a GPU, which takes one, and nvcc")
-    packages.need(("git",))
     options = ["--size", given.size or "8192"]
     if given.repeat:
         options += ["--repeat", given.repeat]
@@ -225,6 +226,6 @@ def run(words):
         options += ["--device", given.device]
     try:
         time_variants(chapters, options, given.csv)
-    except Wrong as wrong:  # a patch is older than its source
+    except Wrong as wrong:  # a change is older than its source
         fail(1, str(wrong))
     return 0

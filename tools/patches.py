@@ -1,4 +1,4 @@
-"""The patches of exercises and ablations: what `git diff` writes, below lines that describe it, which git skips.
+"""The patches of exercises: what `git diff` writes, below lines that describe it, which git skips.
 
     python3 tools/patches.py           # refreshes all of them from the current sources
     python3 tools/patches.py FILE...   # refreshes these
@@ -28,12 +28,6 @@ def git(folder, *words):
 def description(patch):
     """The descriptive lines above the diff."""
     return patch.read_text().partition(BEGIN)[0]
-
-
-def header(patch, what):
-    """The value of the header line 'WHAT: VALUE' above the diff, or ""."""
-    found = re.search(rf"(?m)^{what}: (.*)", description(patch))
-    return found[1] if found else ""
 
 
 def copy_files(paths, root, folder):
@@ -98,9 +92,9 @@ def main(names):
     if {"-h", "--help"} & set(names):
         print(__doc__.strip())
         return 0
-    every = [*ROOT.glob("[0-9][0-9]_*/exercises/*.patch"), *ROOT.glob("[0-9][0-9]_*/ablations/*.patch")]
+    every = sorted(ROOT.glob("[0-9][0-9]_*/exercises/*.patch"))
     code = 0
-    for patch in map(pathlib.Path, names) if names else sorted(every):
+    for patch in map(pathlib.Path, names) if names else every:
         try:
             refresh(patch, ROOT)
         except Wrong as wrong:
