@@ -35,9 +35,8 @@ public:
     // Shapes that are verified before matrices of the default size, which have only whole tiles and
     // so never reach the code for edges.
     static const std::vector<Shape> kBeforeDefault;
-    // The shapes at which a configuration is verified before the default size, if it takes them.
-    // all: more of them, for --all-configs.
-    static std::vector<Shape> shapes_for(const ConfigFacts& config, bool all);
+    // The shapes at which --all-configs verifies a configuration, if it takes them.
+    static std::vector<Shape> shapes_for(const ConfigFacts& config);
     static OptionTable options(Options& options);  // the options that only this machine has
 
     // Selects the device, and prints what it is and for which GPU it predicts. Throws as

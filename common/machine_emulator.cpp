@@ -134,19 +134,17 @@ const int Machine::kDefaultSize = 256;
 const std::vector<Shape> Machine::kBeforeDefault = {
     {7, 5, 3}, {130, 264, 24}, {5, 130, 1800}, {3, 136, 250}, {3, 132, 252}};
 
-// Two tiles in each direction, the second one nearly empty, and rows of C on multiples of 8 bytes,
-// which TMA can't store, and of 16. With `all` also rows on multiples of 4 bytes, two groups of
-// eight rows of tiles, and after a tile as many k-tiles as a pipeline of twelve stages holds. A
-// configuration for few tiles has one.
-std::vector<Shape> Machine::shapes_for(const ConfigFacts& config, bool all) {
+// Two tiles in each direction, the second one nearly empty; rows of C on multiples of 4 and of 8
+// bytes, which TMA can't store, and of 16; two groups of eight rows of tiles; and after a tile as
+// many k-tiles as a pipeline of twelve stages holds. A configuration for few tiles has one.
+std::vector<Shape> Machine::shapes_for(const ConfigFacts& config) {
     const auto& [name, m, n, k, few_tiles] = config;
     if (few_tiles) return {{m - 3, n - 6, k + 8}, {m, n - 4, 6 * k + 8}};
-    std::vector<Shape> shapes = {{m + 5, n + 2, k + 8}, {m + 5, n + 4, k + 8}};
-    if (all)
-        shapes.insert(
-            shapes.end(),
-            {{m + 5, n + 1, 2 * k + 8}, {8 * m + 5, n + 4, k}, {5, 6 * n + 4, 5 * k + 8}});
-    return shapes;
+    return {{m + 5, n + 2, k + 8},
+            {m + 5, n + 4, k + 8},
+            {m + 5, n + 1, 2 * k + 8},
+            {8 * m + 5, n + 4, k},
+            {5, 6 * n + 4, 5 * k + 8}};
 }
 
 OptionTable Machine::options(Options& o) {

@@ -219,7 +219,7 @@ Sustained GpuTimer::sustained(const Launch& launch, double ms) {
 
 const int Machine::kDefaultSize = 4096;
 const std::vector<Shape> Machine::kBeforeDefault = {};
-std::vector<Shape> Machine::shapes_for(const ConfigFacts&, bool) { return {}; }
+std::vector<Shape> Machine::shapes_for(const ConfigFacts&) { return {}; }
 OptionTable Machine::options(Options& o) {
     return {
         {"--rested", "", "time launches after a pause alone, in half the time", flag(o.rested)},

@@ -81,9 +81,9 @@ static bool takes(const Facts& facts, const ConfigFacts& config, Shape s) {
     return true;
 }
 
-// The shapes that the command line gives. The default size, and --all-configs, are preceded by
-// shapes for what they leave out: partial tiles, and configurations that the launcher would not
-// choose. --all-configs with --config has those of one configuration.
+// The shapes that the command line gives. The default size is preceded by shapes for the partial
+// tiles that it leaves out, and with --all-configs any size by shapes for the configurations that
+// the launcher would not choose; with --config, too, by those of that configuration.
 static std::vector<Case> cases_of(const Options& options, const std::vector<Shape>& asked,
                                   const Facts& facts) {
     std::vector<Case> cases;
@@ -92,10 +92,10 @@ static std::vector<Case> cases_of(const Options& options, const std::vector<Shap
     if (config_asked.empty() && by_default)
         for (const Shape& s : Machine::kBeforeDefault)
             cases.push_back({rounded_up(s, facts), "", false});
-    if ((config_asked.empty() && by_default) || options.all_configs)
+    if (options.all_configs)
         for (const ConfigFacts& config : facts.configs) {
             if (!config_asked.empty() && config.name != config_asked) continue;
-            const std::vector<Shape> shapes = Machine::shapes_for(config, options.all_configs);
+            const std::vector<Shape> shapes = Machine::shapes_for(config);
             const size_t before = cases.size();
             for (const Shape& s : shapes)
                 if (takes(facts, config, s)) cases.push_back({s, config.name, false});
@@ -171,7 +171,7 @@ static void run_cases(Launcher<In, Out> launch, const Facts& facts, const Option
                                         to_string(each.shape));
         }
     }
-    if (config_asked.empty() && cases.size() > asked.size() && !facts.configs.empty())
+    if (config_asked.empty() && options.all_configs && !facts.configs.empty())
         std::printf("  each of its %zu configurations was verified\n", facts.configs.size());
     if (config_asked.empty()) machine.check_launched(facts);
     report.save();
