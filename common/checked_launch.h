@@ -11,8 +11,8 @@
 
 // How many orders of the threads are verified: one on a GPU, where the hardware chooses it, and one
 // on the emulator while it traces accesses, because its race detector then finds a race in any
-// order.
-int thread_orders();
+// order. all: of the emulator, all of them at any time.
+int thread_orders(bool all = false);
 // The launches of each order stand between these two. end_order() throws Failure(kWrongResult) for
 // what a right result hides: a race, or a last launch whose traffic differs from what is stated.
 void begin_order(int order, unsigned seed);

@@ -85,7 +85,9 @@ void explaining(const std::string& where, const std::function<void()>& launches)
     silence.reset();
 }
 
-int thread_orders() { return emulator::tracing() ? 1 : std::size(emulator::kOrders); }
+int thread_orders(bool all) {
+    return emulator::tracing() && !all ? 1 : std::size(emulator::kOrders);
+}
 
 void begin_order(int number, unsigned seed) {
     const auto& [name, order] = emulator::kOrders[number];
@@ -155,6 +157,9 @@ OptionTable Machine::options(Options& o) {
         {"--all-configs", "",
          "verify each configuration that the launcher may choose; fail unless every kernel is launched",
          flag(o.all_configs)},
+        {"--all-orders", "",
+         "verify in each order of the threads, as the build that traces nothing",
+         flag(o.all_orders)},
         {"--record", "FILE", "write what the first and the last block access, in order",
          file_name(o.record)}};
 }

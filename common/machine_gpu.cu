@@ -32,7 +32,7 @@
 #include "common/timing_kernels.h"
 #include "common/verify.h"
 
-int thread_orders() { return 1; }
+int thread_orders(bool) { return 1; }
 void begin_order(int, unsigned) {}
 void end_order(const Traffic&) {}
 Failure explained(const Failure& failure) { return failure; }

@@ -91,6 +91,7 @@ struct Options : RunOptions {
     bool lines = false;  // emulator: print the traffic of every source line
     std::string lines_csv;  // emulator: the file for that traffic; empty: none
     bool all_configs = false;  // emulator: every configuration of the kernel must be launched
+    bool all_orders = false;  // emulator: verify in each order of the threads while tracing, too
     std::string record;  // emulator: the file for what two blocks access; empty: none
 
     std::vector<Shape> sizes;  // empty: the default

@@ -146,7 +146,7 @@ static void run_cases(Launcher<In, Out> launch, const Facts& facts, const Option
             // One order shows all races, but not which block needs what another one has left. So
             // where one order is traced, that of the configurations' shapes is the last, at random.
             const bool of_config = !each.reported && !each.config.empty();
-            for (int order = 0; order < thread_orders(); ++order) {
+            for (int order = 0; order < thread_orders(options.all_orders); ++order) {
                 begin_order(of_config ? 2 - order : order, options.seed);
                 verify_exact(x, facts.arithmetic, options.seed, multiply);
                 end_order(product.traffic());

@@ -67,6 +67,12 @@ def run_translate(words):
     return python("polib", "-m", "book.translate", *words)
 
 
+def run_learn(words):
+    import learn
+    need_tools(cpu=True)
+    return learn.run(words)
+
+
 def run_new(words):
     import run_user_kernel
     return run_user_kernel.new(words)
@@ -91,7 +97,7 @@ def verb_of(module):
 
 
 VERBS = {"ablation": verb_of("ablation"), "all": verb_of("all"), "book": run_book, "compare": run_compare,
-         "diff": verb_of("diff"), "new": run_new, "plot": run_plot, "test": verb_of("run_tests"),
+         "diff": verb_of("diff"), "learn": run_learn, "new": run_new, "plot": run_plot, "test": verb_of("run_tests"),
          "translate": run_translate, "view": verb_of("view.command")}
 
 

@@ -38,6 +38,7 @@ WORDS = {
     "Side roads": ("寄り道", "支线"),
     "Beside the road": ("資料", "资料"),
     "notes": ("ノート", "笔记"),
+    "exercises": ("練習問題", "练习"),
     "This page is in English only.": ("このページは英語版のみです。", "本页只有英文版。"),
     "open it alone": ("単独で開く", "单独打开"),
     "step by step": ("1 ステップずつ", "逐步演示"),
@@ -167,7 +168,9 @@ class Book:
         title = re.search(r"(?m)^# (.*)", pages.translation(page, self.own(page)).read_text())[1]
         if len(every := title.split(" · ")) == 3:  # in Japanese, Chinese and English
             return dict(zip(("ja", "zh", "en"), every))[self.language]
-        return self.say("notes") if page.name == "notes.md" else re.split("[:：] ?", title.replace("`", ""))[0]
+        if page.stem in ("notes", "exercises") and page.parent != ROOT / "docs":
+            return self.say(page.stem)
+        return re.split("[:：] ?", title.replace("`", ""))[0]
 
     def contents(self, page):
         """Hidden lists of the pages below a README. The first page lists the road, and the pages beside it."""

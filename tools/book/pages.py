@@ -1,6 +1,7 @@
 """The pages that exist in several languages, and the links between pages. docs/po/ja/03_shared_blocking.po is the
-catalogue of 03_shared_blocking/README.ja.md, docs/po/ja/primer.po that of docs/primer.ja.md. docs/po/ja/tables.po has
-the words of generated tables, and the captions of ./run view."""
+catalogue of 03_shared_blocking/README.ja.md, docs/po/ja/03_shared_blocking.exercises.po that of its exercises.ja.md,
+docs/po/ja/primer.po that of docs/primer.ja.md. docs/po/ja/tables.po has the words of generated tables, and the captions
+of ./run view."""
 import collections
 import csv
 import re
@@ -16,7 +17,7 @@ def sources(language, root=ROOT):
     found = {}
     for file in sorted(root.glob(f"docs/po/{language}/*.po")):
         name = file.stem
-        names = f"{name}/README", name, f"docs/{name}", f"docs/{name}/README", f"docs/articles/{name}"
+        names = f"{name}/README", name.replace(".", "/"), f"docs/{name}", f"docs/{name}/README", f"docs/articles/{name}"
         places = [root / f"{each}.md" for each in names]
         if name != TABLES:
             found[file] = next((place for place in places if place.exists()), places[0])

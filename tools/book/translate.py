@@ -2,8 +2,8 @@
 catalogues up to date, and lists what waits for a translator.
 
 po4a finds the paragraphs, merges and writes. prepared() passes it a page with one paragraph a line, without everything
-that is not to be translated: the margins of lists and rows, and the blocks between markers. These blocks are the
-English page's, with their words looked up in docs/po/ja/tables.po.
+that is not to be translated: the margins of lists and rows, fenced code, and the blocks between markers. These blocks
+are the English page's, with their words looked up in docs/po/ja/tables.po.
 """
 import collections
 import os
@@ -30,6 +30,7 @@ NAMES = "|".join(LANGUAGES.values())
 WAYS = rf"^(?:\[(?:{NAMES})\]\([\w.]+\)(?: · )?)+\n\n"  # links to the other languages, below the heading
 OURS = rf"{WAYS}|^<!-- made of .* -->\n|^<a id=\S*</a>\n\n"  # added by finished()
 PREFIX = r" *(?:[-*] |\d+\. |> |\| ?|<details>)?"  # of a paragraph, or of a table's row
+FENCED = r"^```.*?^```\n"
 CODE = r"`[^`\n]*`"
 COMMAND = (
     r"(?m)^ +((?:\./|build/bin/|nvcc |ncu |python3 |git |cuda-gdb |ctest |cmake |compute-sanitizer ).*?)(?:\s+#\s.*)?$"
@@ -57,7 +58,7 @@ def prepared(text):
         return f"[[!{len(kept) - 1}\n"
 
     text = re.sub(FOOTER, lambda found: "\n" + keep(found[0][1:]), re.sub("(?m)" + OURS, "", text))
-    text = re.sub(BLOCK + r"|^ *</details>\n|^ *\|[-:|]+\|\n", lambda found: keep(found[0]), text)
+    text = re.sub(f"{BLOCK}|{FENCED}" r"|^ *</details>\n|^ *\|[-:|]+\|\n", lambda found: keep(found[0]), text)
     for line in text.splitlines(keepends=True):
         if re.match(r"\s*$|\[\[!|#+ ", line):
             lines, kind = [*lines, line], ""
@@ -88,7 +89,7 @@ def has_words(text):
 
 def has_cells(block):
     """Of what prepared() keeps: is it a table, or the ways to the neighbours? Code is not translated."""
-    return (block.count("\n") > 1 or ": [" in block) and not re.match(r" *<!-- code\s", block)
+    return (block.count("\n") > 1 or ": [" in block) and not re.match(r" *<!-- code\s|```", block)
 
 
 def cells(block):

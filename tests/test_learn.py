@@ -1,0 +1,44 @@
+"""Each exercise is red at its start and with the wrong solutions of its page, and green with its solution:
+test_learn.py -k NN_chapter"""
+import os
+import pathlib
+
+import pytest
+
+import exercises
+import learn
+from edits import edited
+from results import Wrong
+from support import ROOT, call
+
+EVERY = exercises.listed()
+
+
+def verdict(exercise, text, folder):
+    file = pathlib.Path(folder, exercise.file)
+    file.write_text(text)
+    return learn.check(exercise, file)
+
+
+def states(verdict):
+    return {str(goal): met for goal, met, _ in verdict.rows}
+
+
+def answered(exercise, text):
+    """The text with the counts of its page as predictions."""
+    for goal in exercise.goals:
+        if goal.kind == "predict":
+            name = exercises.spoken(goal.what)
+            text = text.replace(f"// Prediction: {name} = ?", f"// Prediction: {name} = {goal.asked:g}")
+    return text
+
+
+@pytest.mark.parametrize("exercise", EVERY, ids=lambda each: f"{each.chapter}.{each.number}")
+def test_exercise(exercise, tmp_path):
+    assert exercise.hints() and exercise.why() and exercise.task
+    assert not verdict(exercise, exercise.start(), tmp_path).done
+    solved = verdict(exercise, answered(exercise, exercise.solution()), tmp_path)
+    assert solved.done, (states(solved), solved.said)
+    for goal, text in exercise.wrong():
+        red = [str(each) for each, met, _ in verdict(exercise, answered(exercise, text), tmp_path).rows if not met]
+        assert str(exercises.goal_of(goal, "")) in red, (goal, red)

@@ -1,0 +1,119 @@
+"""./run learn as a reader types it: begins, checks, hints, remembers, and overwrites nothing."""
+import json
+import os
+import pty
+import select
+import subprocess
+import time
+
+import pytest
+
+import exercises
+import learn
+from support import ROOT, call, tool
+
+FIRST, SECOND = exercises.listed()[:2]
+
+
+@pytest.fixture
+def typed(tmp_path):
+    """Runs ./run learn with these words; the reader's files are in tmp_path / "learn"."""
+    def run(*words, **options):
+        environment = {**os.environ, "LEARN_DIR": str(tmp_path / "learn"), "NO_INSTALL": "1"}
+        return call(ROOT / "run", "learn", *words, cwd=tmp_path, env=environment, **options)
+    return run
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "learn" / FIRST.file
+
+
+def test_from_the_start_to_the_next(typed, file):
+    run = typed()
+    assert run.returncode == 1 and file.read_text() == FIRST.start(), run.stderr
+    assert FIRST.title in run.stdout and "✗" in run.stdout and "--hint" in run.stdout
+    file.write_text(FIRST.solution())
+    run = typed(FIRST.name)
+    assert run.returncode == 0 and "✗" not in run.stdout and file.read_text() == FIRST.solution()
+    run = typed("--list")
+    assert run.returncode == 0 and "●" in run.stdout and f"1 of {len(exercises.listed())}" in run.stdout
+    run = typed()
+    assert SECOND.title in run.stdout and (file.parent / SECOND.file).exists()
+
+
+def test_what_the_reader_wrote_is_kept(typed, file):
+    typed(FIRST.name)
+    file.write_text("int mine;\n")
+    run = typed(FIRST.name)
+    assert run.returncode == 1 and file.read_text() == "int mine;\n"
+    run = typed(FIRST.name, "--reset")
+    assert file.read_text() == FIRST.start()
+    assert file.with_name(f"{file.name}.old").read_text() == "int mine;\n"
+
+
+def test_what_does_not_compile(typed, file):
+    typed(FIRST.name)
+    file.write_text(FIRST.start().replace("int j", "itn j"))
+    run = typed(FIRST.name)
+    assert run.returncode == 1 and "itn" in run.stderr and file.name in run.stderr
+    assert "Traceback" not in run.stderr and len(run.stderr.splitlines()) < 10
+
+
+def test_what_does_not_end(monkeypatch, tmp_path):
+    monkeypatch.setattr(learn, "SECONDS", 3)
+    path = tmp_path / FIRST.file
+    path.write_text(FIRST.start().replace("    C[j]", "    for (volatile int i = 0;;) i = i;\n    C[j]"))
+    verdict = learn.check(FIRST, path)
+    assert not verdict.done and "not ended" in verdict.said
+
+
+def test_hints_follow_each_other(typed):
+    hints = FIRST.hints()
+    said = [typed(FIRST.name, "--hint").stdout for _ in range(len(hints) + 1)]
+    for number, text in enumerate(said[:-1], 1):
+        assert f"Hint {number} of {len(hints)}" in text
+    assert said[-1] == said[-2]
+    assert typed(FIRST.name, "--solution").returncode == 0
+
+
+def test_the_terminals_language(typed, monkeypatch):
+    there = next(each for each in exercises.listed() if each.page.with_suffix(".ja.md").exists())
+    monkeypatch.setenv("LC_ALL", "ja_JP.UTF-8")
+    ours = exercises.translated(there, "ja")
+    assert ours.title != there.title and ours.hints()[0] in typed(there.name, "--hint").stdout.replace("\n", "")
+
+
+def test_bad_words(typed):
+    for words, said in ((("03/99",), "03/99"), (("99",), "primer 03"), (("--typo",), "--typo")):
+        run = typed(*words)
+        assert run.returncode == 2 and said.split()[0] in run.stderr and run.stderr.count("\n") == 1, run.stderr
+
+
+@pytest.mark.parametrize("text", ("", "[]", '{"done": 3}', '{"done": ["no such"], "hints": {}}'))
+def test_a_broken_note_of_the_progress(typed, tmp_path, text):
+    (tmp_path / "learn").mkdir()
+    (tmp_path / "learn/progress.json").write_text(text)
+    run = typed("--list")
+    assert run.returncode == 0 and f"0 of {len(exercises.listed())}" in run.stdout, run.stderr
+
+
+def test_a_save_is_noticed(tmp_path):
+    """On a terminal: the start is red, the saved solution green, and that ends the watch."""
+    tool("inotifywait")
+    environment = {**os.environ, "LEARN_DIR": str(tmp_path / "learn"), "NO_INSTALL": "1", "NO_COLOR": "1"}
+    ours, terminal = pty.openpty()
+    with subprocess.Popen([ROOT / "run", "learn", FIRST.name], cwd=tmp_path, env=environment, stdin=terminal,
+                          stdout=terminal, stderr=terminal) as child:
+        os.close(terminal)
+        text, saved, latest = "", False, time.monotonic() + 120
+        while "Done." not in text:
+            assert select.select([ours], [], [], latest - time.monotonic())[0], text
+            text += os.read(ours, 4096).decode(errors="replace")
+            if "checked again" in text and not saved:
+                (tmp_path / "learn" / FIRST.file).write_text(FIRST.solution())
+                saved = True
+        assert child.wait(timeout=60) == 0
+    os.close(ours)
+    assert text.index("✗") < text.index("Done.")
+    assert json.loads((tmp_path / "learn/progress.json").read_text())["done"] == [FIRST.name]

@@ -1,0 +1,398 @@
+"""./run learn: the reader repairs or improves a small program until its goals are met. The reader's files and the
+progress are in learn/, which git ignores."""
+import csv
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+from difflib import unified_diff
+from typing import NamedTuple
+
+import advice
+import exercises
+import packages
+import process
+import programs
+from command_line import Parser
+from exercises import shown, spoken
+from process import fail, say
+from programs import ROOT
+from results import Wrong, write_whole
+from user_kernel import UserKernel
+
+FOLDER = pathlib.Path(os.environ.get("LEARN_DIR") or ROOT / "learn")
+PROGRESS = FOLDER / "progress.json"
+# Where a product is verified before its accesses are counted: a single element, edges within a tile, several tiles.
+SHAPES = ("1x1x1", "7x5x3", "37x129x65", "130x264x24")
+SECONDS = 30  # after which a program does not end
+LINES = 14  # of a program's message
+ELEMENT = {"fp32": 4, "fp16": 2}
+GREEN, RED, FAINT, BOLD = ("\033[32m", "\033[31m", "\033[2m", "\033[1m")
+
+
+def coloured(text, colour):
+    return text if process.PLAIN or not sys.stdout.isatty() else f"{colour}{text}\033[0m"
+
+
+class Verdict(NamedTuple):
+    """What a check found. rows: [(goal, whether it is met, what was counted)]; said: lines below the table."""
+    rows: list
+    said: str = ""
+
+    @property
+    def done(self):
+        return bool(self.rows) and all(met for _, met, _ in self.rows)
+
+
+# The check
+
+
+def shapes_of(settings, multiples):
+    """The shapes at which the product is verified; the last one is that at which accesses are counted."""
+    asked = settings.get("also", "").split() if "also" in settings else SHAPES
+    rounded = []
+    for shape in (*asked, settings["shape"]):
+        edges = [max(1, -(-int(edge) // by)) * by for edge, by in zip(shape.split("x"), multiples)]
+        rounded.append("x".join(map(str, edges)))
+    return ",".join(dict.fromkeys(rounded))
+
+
+def line_count(what, lines, text):
+    """A goal's count of the source lines that name an array, such as "wavefronts per load of Bs", or None."""
+    unit, access, array = exercises.COUNT.fullmatch(what).groups()
+    source = text.split("\n")
+    cost = requests = 0
+    for each in lines:
+        number = int(each["line"].rpartition(":")[2])
+        code = source[number - 1].partition("//")[0] if number <= len(source) else ""
+        memory = {"wavefronts": "shared", "sectors": "global"}.get(unit, each["memory"])
+        if re.search(rf"\b{array}\b", code) and each["kind"] == access.split()[0] and each["memory"] == memory:
+            cost += int(each["cost"])
+            requests += int(each["requests"])
+    return None if not requests else requests if unit == "requests" else cost / requests
+
+
+def counted_of(goal, row, lines, text):
+    """The count that a goal is about, or None if there is none."""
+    if exercises.COUNT.fullmatch(goal.what)[1]:
+        return line_count(goal.what, lines, text)
+    if goal.what not in row:
+        raise Wrong(f"no program counts '{goal.what}'")
+    return 0.0 if row[goal.what] == "-" else float(row[goal.what])
+
+
+def judged(goal, counted, text):
+    """(whether the goal is met, what the table shows)"""
+    figure = "none" if counted is None else f"{counted:.2f}".rstrip("0").rstrip(".")
+    if goal.kind == "predict":
+        typed = exercises.predicted(text, goal)
+        if typed is None:
+            return False, "not typed yet"
+        met = counted is not None and abs(typed - counted) <= 0.005 * max(1, counted)
+        return met, figure if met else f"not {typed:g}"
+    return counted is not None and goal.met(counted), figure
+
+
+def message(run, file):
+    """A program's message, without the name of the file in front."""
+    lines = re.sub(rf"(?m)^(?:[^\s:]*/)?{re.escape(file.stem)}: ", "", run.stderr.strip("\n")).split("\n")
+    return "\n".join(lines[:LINES] + [f"... and {len(lines) - LINES} lines more"] * (len(lines) > LINES))
+
+
+def started(words):
+    """Runs a program; one that does not end has failed."""
+    try:
+        return subprocess.run([str(word) for word in words], capture_output=True, text=True, errors="replace",
+                              stdin=subprocess.DEVNULL, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(words, 1, "", f"it has not ended after {SECONDS} seconds: is there a loop "
+                                                         "without an end, or a wait for what never comes?")
+
+
+def kernel_of(exercise, file):
+    folders = ["-I", str(exercise.source.parent)] if exercise.source else []
+    return UserKernel(file, folders)
+
+
+def check_product(exercise, file):
+    """Verifies and counts a file with launch_matmul()."""
+    text = file.read_text(errors="replace")
+    kernel = kernel_of(exercise, file)
+    program = kernel.emulated()
+    about = programs.described(program)
+    rows, said, counts, lines = [], "", None, []
+    with tempfile.TemporaryDirectory(prefix="learn-") as scratch:
+        of_rows, of_lines = pathlib.Path(scratch, "rows.csv"), pathlib.Path(scratch, "lines.csv")
+        run = started([program, "--sizes", shapes_of(exercise.settings, about["multiples"]), "--all-orders", "--csv",
+                       of_rows, "--lines-csv", of_lines, *exercise.settings.get("options", "").split()])
+        if run.returncode == 0:
+            counts = list(csv.DictReader(of_rows.read_text().splitlines()))[-1]
+            lines = list(csv.DictReader(of_lines.read_text().splitlines()))
+    right = run.returncode == 0
+    if not right:
+        said = message(run, file)
+    elif loads_too_little(counts, ELEMENT[about["types"][0]]):
+        right, said = False, "The result is right, but the kernels load fewer bytes than A and B have."
+    for goal in exercise.goals:
+        if goal.kind == "right":
+            rows.append((goal, right, "yes" if right else "no"))
+        elif goal.kind == "prints":
+            rows.append((goal, goal.what in run.stdout, ""))
+        elif goal.kind == "large indices":
+            large = started([kernel.emulated("indices"), "--both-ends"]) if right else None
+            rows.append((goal, bool(large) and large.returncode == 0, "" if not large else
+                         "yes" if large.returncode == 0 else "no"))
+            said = said or (message(large, file) if large and large.returncode else "")
+        else:
+            rows.append((goal, *(judged(goal, counted_of(goal, counts, lines, text), text) if right else
+                                 (False, "-"))))
+    if right and not all(met for goal, met, _ in rows if goal.kind == "count"):
+        said = said or costly(lines)
+    return Verdict(rows, said)
+
+
+def loads_too_little(row, element):
+    m, n, k = (int(row[edge]) for edge in "mnk")
+    return int(row["global_load_bytes"]) < (m * k + k * n) * element
+
+
+def costly(lines):
+    """The line that costs most, in a sentence."""
+    if not (worst := advice.costliest(lines)):
+        return ""
+    unit, why, _ = advice.UNITS[worst["memory"]]
+    cost, ideal = (int(worst[column]) / int(worst["requests"]) for column in ("cost", "at_best"))
+    return textwrap.fill(f"{worst['line']}: a warp's {worst['kind']} takes {cost:.1f} {unit} of {worst['memory']} "
+                         f"memory where {ideal:.1f} could do: {why}.", 78, break_on_hyphens=False)
+
+
+def check_program(exercise, file):
+    """Runs a program that has a main() of its own, and looks at what it prints."""
+    program = kernel_of(exercise, file).emulated()
+    os.environ["EMULATOR_SUMMARY"] = "1"
+    run = started([program, *exercise.settings.get("options", "").split()])
+    del os.environ["EMULATOR_SUMMARY"]
+    text = file.read_text(errors="replace")
+    rows = []
+    for goal in exercise.goals:
+        if goal.kind == "right":
+            rows.append((goal, run.returncode == 0, "yes" if run.returncode == 0 else "no"))
+        else:
+            found = re.search(goal.what, run.stdout)
+            rows.append((goal, bool(found), ""))
+    return Verdict(rows, "" if run.returncode == 0 else message(run, file))
+
+
+def check(exercise, file):
+    """The verdict on the reader's file. Without rows if it does not compile, which the compiler has said."""
+    is_product = re.search(r"\blaunch_matmul\b", file.read_text(errors="replace"))
+    try:
+        return (check_product if is_product else check_program)(exercise, file)
+    except SystemExit as ended:
+        if ended.code > 128:
+            raise
+        return Verdict([])
+
+
+# The screen
+
+
+def table(verdict):
+    lines = []
+    for goal, met, counted in verdict.rows:
+        mark = coloured("✓", GREEN) if met else coloured("✗", RED)
+        lines.append(f"  {mark} {str(goal):58} {counted:>15}")
+    return "\n".join(lines)
+
+
+def show_task(exercise, file, done):
+    every = exercises.listed()
+    print(coloured(f"{exercise.name}  {exercise.title}", BOLD) +
+          f"  ({len(done)} of {len(every)} exercises are done)\n\n{shown(exercise.task)}\n\n  {nearby(file)}\n")
+
+
+def nearby(file):
+    """A file as it is typed from here."""
+    here = os.path.relpath(file)
+    return here if len(here) < len(str(file)) else str(file)
+
+
+def show_verdict(exercise, file, verdict, watching):
+    if verdict.rows:
+        print(table(verdict))
+    if verdict.said:
+        print("\n" + textwrap.indent(verdict.said.replace(f"{file.parent}/", ""), "  "))
+    print()
+    if verdict.done:
+        print(coloured("Done.", GREEN) + f" ./run learn {exercise.name} --solution compares; next: ./run learn")
+    else:
+        save = "Save the file, and it is checked again; Ctrl-C ends. " if watching else ""
+        print(coloured(f"{save}Stuck? ./run learn {exercise.name} --hint", FAINT))
+    sys.stdout.flush()
+
+
+def show_list(progress):
+    every = exercises.listed()
+    for chapter in dict.fromkeys(each.chapter for each in every):
+        its = [each for each in every if each.chapter == chapter]
+        dots = "".join("●" if each.name in progress["done"] else "○" for each in its)
+        print(f"{its[0].name.partition('/')[0]:7} {dots}")
+        for each in its:
+            print(f"    {each.number}. {each.title}")
+    print(f"{len(progress['done'])} of {len(every)} done. ./run learn NN/K begins one.")
+
+
+# Progress
+
+
+def read_progress():
+    try:
+        found = json.loads(PROGRESS.read_text())
+        names = {each.name for each in exercises.listed()}
+        return {"done": [name for name in found["done"] if name in names], "hints": dict(found["hints"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {"done": [], "hints": {}}
+
+
+def save_progress(progress):
+    write_whole((PROGRESS, json.dumps(progress, indent=1) + "\n"))
+
+
+def mark_done(exercise):
+    progress = read_progress()
+    if exercise.name not in progress["done"]:
+        progress["done"].append(exercise.name)
+        save_progress(progress)
+
+
+# The verb
+
+
+def begun(exercise):
+    """The reader's file, which is written if it is not there."""
+    file = FOLDER / exercise.file
+    FOLDER.mkdir(exist_ok=True)
+    if not file.exists():
+        write_whole((file, exercise.start()))
+    return file
+
+
+def checked(exercise, file, watching=False):
+    """Checks the file once, and shows the verdict. Returns whether all goals are met."""
+    process.show_progress("checking")
+    verdict = check(exercise, file)
+    process.show_progress("")
+    show_verdict(exercise, file, verdict, watching)
+    if verdict.done:
+        mark_done(exercise)
+    return verdict.done
+
+
+def watch(exercise, file):
+    """Checks the file now and whenever it is saved, until its goals are met. Returns the exit code."""
+    words = ["inotifywait", "-mq", "-e", "close_write,moved_to,delete,moved_from", "--format", "%e %f", FOLDER]
+    with subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE, text=True) as saves:
+        try:
+            seen = file.read_bytes()  # before the check: the file may be saved meanwhile
+            if checked(exercise, file, watching=True):
+                return 0
+            for line in saves.stdout:
+                if line.split(" ", 1)[1].strip() != file.name:
+                    continue
+                if not file.exists():  # an editor may put a new one in its place
+                    say(f"{nearby(file)} is gone; ./run learn {exercise.name} begins it anew")
+                    continue
+                if file.read_bytes() == seen:
+                    continue
+                seen = file.read_bytes()
+                print("\n" + "-" * 80 + "\n")
+                if checked(exercise, file, watching=True):
+                    return 0
+        finally:
+            process.end(saves)
+    return 1
+
+
+def next_of(progress):
+    return next((each for each in exercises.listed() if each.name not in progress["done"]), None)
+
+
+def in_own_language(exercise):
+    """The exercise in the language of the terminal, if its page is translated."""
+    language = next(filter(None, map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))), "")
+    return exercises.translated(exercise, language[:2]) if language[:2].isalpha() else exercise
+
+
+def chosen(word, progress):
+    """The exercise that a word names, or the next one that is not done."""
+    if not word:
+        return next_of(progress)
+    found = exercises.meant(word)
+    if not found:
+        chapters = dict.fromkeys(each.name.partition("/")[0] for each in exercises.listed())
+        fail(2, f"learn '{word}': takes an exercise, such as 03/2, of {' '.join(chapters)}; --list shows them")
+    return next((each for each in found if each.name not in progress["done"]), found[0])
+
+
+def show_hint(exercise, progress):
+    hints = exercise.hints()
+    number = min(progress["hints"].get(exercise.name, 0) + 1, len(hints))
+    for each in range(number):
+        print(shown(f"{each + 1}. {hints[each]}"))
+    more = "another --hint says more" if number < len(hints) else "--solution shows all of it"
+    print(coloured(f"\nHint {number} of {len(hints)}; {more}.", FAINT))
+    progress["hints"][exercise.name] = number
+    FOLDER.mkdir(exist_ok=True)
+    save_progress(progress)
+
+
+def show_solution(exercise):
+    before, after = (text.split("\n") for text in (exercise.start(), exercise.solution()))
+    for line in list(unified_diff(before, after, lineterm="", n=2))[2:]:
+        colour = GREEN if line[:1] == "+" else RED if line[:1] == "-" else FAINT if line[:1] == "@" else ""
+        print(coloured(line, colour) if colour else line)
+    for goal in exercise.goals:
+        if goal.kind == "predict":
+            print(f"{spoken(goal.what)} = {goal.asked:g}")
+    print("\n" + shown(exercise.why()))
+
+
+def run(words):
+    parser = Parser("learn", "--hint --solution --reset --list --once -v")
+    parser.add_argument("exercise", nargs="?")
+    given = parser.parse_args(words)
+    process.verbose = given.v
+    try:
+        return obey(given)
+    except Wrong as wrong:
+        fail(1, f"learn: {wrong}")
+
+
+def obey(given):
+    progress = read_progress()
+    if given.list:
+        show_list(progress)
+        return 0
+    exercise = chosen(given.exercise, progress)
+    if not exercise:
+        print("All exercises are done. ./run learn NN/K takes one again.")
+        return 0
+    exercise = in_own_language(exercise)
+    if given.hint or given.solution:
+        (show_hint(exercise, progress) if given.hint else show_solution(exercise))
+        return 0
+    if given.reset and (FOLDER / exercise.file).exists():
+        old = FOLDER / f"{exercise.file}.old"
+        (FOLDER / exercise.file).replace(old)
+        print(f"Begun anew; what was there is {nearby(old)}.")
+    file = begun(exercise)
+    show_task(exercise, file, progress["done"])
+    os.environ["EMULATOR_FOLDER"] = f"{FOLDER.resolve()}/"
+    if given.once or not sys.stdout.isatty() or packages.need((), ("inotify-tools",)):
+        return 0 if checked(exercise, file) else 1
+    return watch(exercise, file)
