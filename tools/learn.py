@@ -231,7 +231,7 @@ def show_verdict(exercise, file, verdict, watching):
     if verdict.done:
         print(coloured("Done.", GREEN) + f" ./run learn {exercise.name} --solution compares; next: ./run learn")
     else:
-        save = "Save the file, and it is checked again; Ctrl-C ends. " if watching else ""
+        save = "Save, and it is checked again; Ctrl-C ends. " if watching else ""
         print(coloured(f"{save}Stuck? ./run learn {exercise.name} --hint", FAINT))
     sys.stdout.flush()
 
