@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "emulator/api/errors.h"
+#include "emulator/api/graphs.h"
 #include "emulator/api/limits.h"
 #include "emulator/api/streams.h"
 #include "emulator/engine/device_memory.h"
@@ -39,6 +40,7 @@ cudaError_t cudaDeviceReset() {
     while (!allocations.empty()) cudaFree(reinterpret_cast<void*>(allocations.back().begin));
     emulator::set_last_error(cudaSuccess);
     emulator::forget_limits();
+    emulator::captures::forget();
     emulator::streams::forget();
     emulator::add_device_variables();
     return cudaSuccess;
@@ -127,8 +129,16 @@ cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned) {
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     if (!event) return emulator::set_last_error(cudaErrorInvalidResourceHandle);
+    if (const cudaError_t error = emulator::captures::record(event, stream)) return error;
     event->at = Clock::now();
-    emulator::streams::record(event, stream);
+    if (!emulator::captured(stream)) emulator::streams::record(event, stream);
+    return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    if (emulator::captured(stream) || emulator::captured(event))
+        return emulator::captures::wait(stream, event);
+    if (const cudaError_t error = emulator::may_use(stream)) return error;
+    emulator::streams::wait(stream, event);
     return cudaSuccess;
 }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {

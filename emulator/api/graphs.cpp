@@ -1,39 +1,125 @@
-// Graphs by stream capture. Here all streams run in the order of the calls, so a graph is the list
-// of its calls.
+// Graphs by stream capture. A graph is the list of the calls that were captured, in their order.
+// Source: CUDA programming guide, "Creating a Graph Using Stream Capture", for what joins a
+// capture, what is ruled out meanwhile, and what becomes of the capture then.
 
+#include "emulator/api/graphs.h"
+
+#include <algorithm>
+#include <list>
+#include <map>
+#include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "emulator/api/errors.h"
-#include "emulator/include/cuda_runtime_api.h"
+#include "emulator/api/streams.h"
 
-struct Recorded {
-    cudaError_t (*run)(const void*);
-    // Never freed, because a graph shares it with the executable graphs made from it.
-    const void* call;
-};
 struct CUgraph_st {
-    std::vector<Recorded> calls;
+    std::vector<std::shared_ptr<CUgraphNode_st>> nodes;
 };
 struct CUgraphExec_st : CUgraph_st {};
 
 namespace emulator {
 namespace {
 
-cudaStream_t captured_stream = nullptr;
-CUgraph_st* graph = nullptr;  // null: nothing is captured
+// Nodes that a call, or what waits for an event, comes after.
+using Before = std::set<cudaGraphNode_t>;
 
-bool is_default(cudaStream_t stream) { return !stream || stream == cudaStreamLegacy; }
+struct Capture {
+    cudaStream_t origin;
+    std::unique_ptr<CUgraph_st> graph;  // null: the capture has been invalidated
+    std::map<cudaStream_t, Before> streams;  // that take part, the origin among them
+    std::map<cudaEvent_t, Before> events;  // that were last recorded in one of them
+};
+// Never destroyed, because a program may still make calls when it ends.
+std::list<Capture>& all = *new std::list<Capture>;
+
+Capture* capture_of(cudaStream_t stream) {
+    for (Capture& c : all)
+        if (c.streams.count(stream)) return &c;
+    return nullptr;
+}
+Capture* capture_of(cudaEvent_t event) {
+    for (Capture& c : all)
+        if (c.events.count(event)) return &c;
+    return nullptr;
+}
+
+// The default stream waits for blocking streams, so it can't be used while one of them is captured.
+bool blocks_default(const Capture& c) {
+    return std::any_of(c.streams.begin(), c.streams.end(),
+                       [](const auto& each) { return streams::is_blocking(each.first); });
+}
+
+// Invalidates the captures to which `concerned` applies, and returns the error if there are any.
+template <class Concerned>
+cudaError_t invalidate(const Concerned& concerned, cudaError_t error) {
+    bool any = false;
+    for (Capture& c : all)
+        if (concerned(c)) {
+            c.graph = nullptr;
+            any = true;
+        }
+    return any ? set_last_error(error) : cudaSuccess;
+}
 
 }  // namespace
 
-bool capturing() { return graph; }
+namespace captures {
 
-// Records calls of other streams, too: those that wait for an event of the captured one belong to
-// the graph.
-cudaError_t record_call(cudaStream_t stream, cudaError_t (*run)(const void*), const void* call) {
-    if (is_default(stream)) return set_last_error(cudaErrorStreamCaptureImplicit);
-    graph->calls.push_back({run, call});
+cudaError_t host_waits_for(cudaStream_t stream) {
+    if (streams::is_default(stream)) return may_use(stream);
+    return invalidate([&](const Capture& c) { return c.streams.count(stream); },
+                      cudaErrorStreamCaptureUnsupported);
+}
+cudaError_t host_waits_for(cudaEvent_t event) {
+    return invalidate([&](const Capture& c) { return c.events.count(event); },
+                      cudaErrorCapturedEvent);
+}
+cudaError_t host_waits_for_all() {
+    return invalidate([](const Capture&) { return true; }, cudaErrorStreamCaptureUnsupported);
+}
+
+cudaError_t record(cudaEvent_t event, cudaStream_t stream) {
+    for (Capture& c : all) c.events.erase(event);
+    Capture* const c = capture_of(stream);
+    if (!c) return may_use(stream);
+    if (!c->graph) return set_last_error(cudaErrorStreamCaptureInvalidated);
+    c->events[event] = c->streams[stream];
+    return cudaSuccess;
+}
+
+cudaError_t wait(cudaStream_t stream, cudaEvent_t event) {
+    Capture *const mine = capture_of(stream), *const its = capture_of(event);
+    const auto either = [&](const Capture& c) { return &c == mine || &c == its; };
+    if (!its) return invalidate(either, cudaErrorStreamCaptureIsolation);
+    if (mine && mine != its) return invalidate(either, cudaErrorStreamCaptureMerge);
+    if (streams::is_default(stream)) return invalidate(either, cudaErrorStreamCaptureImplicit);
+    if (!its->graph) return set_last_error(cudaErrorStreamCaptureInvalidated);
+    const Before& before = its->events[event];
+    its->streams[stream].insert(before.begin(), before.end());  // the stream may join only now
+    return cudaSuccess;
+}
+
+void forget() { all.clear(); }
+
+}  // namespace captures
+
+bool captured(cudaStream_t stream) { return capture_of(stream); }
+bool captured(cudaEvent_t event) { return capture_of(event); }
+
+cudaError_t may_use(cudaStream_t stream) {
+    return streams::is_default(stream) ? invalidate(blocks_default, cudaErrorStreamCaptureImplicit)
+                                       : cudaSuccess;
+}
+
+cudaError_t capture(cudaStream_t stream, cudaGraphNode_t call) {
+    std::shared_ptr<CUgraphNode_st> node(call);
+    Capture& c = *capture_of(stream);
+    if (!c.graph) return set_last_error(cudaErrorStreamCaptureInvalidated);
+    c.graph->nodes.push_back(std::move(node));
+    c.streams[stream].insert(call);
     return cudaSuccess;
 }
 
@@ -42,44 +128,63 @@ cudaError_t record_call(cudaStream_t stream, cudaError_t (*run)(const void*), co
 using namespace emulator;
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
-    if (is_default(stream)) return set_last_error(cudaErrorStreamCaptureUnsupported);
-    if (graph) return set_last_error(cudaErrorIllegalState);
-    captured_stream = stream;
-    graph = new CUgraph_st;
+    if (streams::is_default(stream)) return set_last_error(cudaErrorStreamCaptureUnsupported);
+    if (captured(stream)) return set_last_error(cudaErrorIllegalState);
+    all.push_back({stream, std::make_unique<CUgraph_st>(), {{stream, {}}}, {}});
     return cudaSuccess;
 }
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* captured) {
-    if (!graph || stream != captured_stream) return set_last_error(cudaErrorIllegalState);
-    *captured = std::exchange(graph, nullptr);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+    *graph = nullptr;
+    Capture* const c = capture_of(stream);
+    if (!c) return set_last_error(cudaErrorIllegalState);
+    const auto same = [&](const Capture& other) { return &other == c; };
+    if (stream != c->origin) return invalidate(same, cudaErrorStreamCaptureUnmatched);
+    std::unique_ptr<CUgraph_st> captured_graph = std::move(c->graph);
+    const bool joined = captured_graph && c->streams[stream].size() == captured_graph->nodes.size();
+    all.remove_if(same);
+    if (!captured_graph) return set_last_error(cudaErrorStreamCaptureInvalidated);
+    if (!joined) return set_last_error(cudaErrorStreamCaptureUnjoined);
+    *graph = captured_graph.release();
     return cudaSuccess;
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
-    *status = graph && stream == captured_stream ? cudaStreamCaptureStatusActive
-                                                 : cudaStreamCaptureStatusNone;
+    *status = cudaStreamCaptureStatusNone;
+    if (streams::is_default(stream) && std::any_of(all.begin(), all.end(), blocks_default))
+        return set_last_error(cudaErrorStreamCaptureImplicit);
+    if (const Capture* const c = capture_of(stream))
+        *status = c->graph ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusInvalidated;
     return cudaSuccess;
 }
-cudaError_t cudaGraphGetNodes(cudaGraph_t of, cudaGraphNode_t*, size_t* count) {
-    *count = of->calls.size();
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
+    if (!graph) return set_last_error(cudaErrorInvalidValue);
+    const size_t there = graph->nodes.size();
+    if (!nodes) {
+        *count = there;
+        return cudaSuccess;
+    }
+    for (size_t i = 0; i < *count; ++i) nodes[i] = i < there ? graph->nodes[i].get() : nullptr;
+    *count = std::min(*count, there);
     return cudaSuccess;
 }
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t of, unsigned long long) {
-    if (!of) return set_last_error(cudaErrorInvalidValue);
-    *made = new CUgraphExec_st{*of};
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
+    if (!graph) return set_last_error(cudaErrorInvalidValue);
+    *exec = new CUgraphExec_st{*graph};
     return cudaSuccess;
 }
-cudaError_t cudaGraphLaunch(cudaGraphExec_t made, cudaStream_t stream) {
-    if (!made) return set_last_error(cudaErrorInvalidValue);
-    const InStream scope(stream);
-    cudaError_t error = cudaSuccess;
-    for (const Recorded& recorded : made->calls)
-        if (!error) error = recorded.run(recorded.call);
-    return error;
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+    if (!exec) return set_last_error(cudaErrorInvalidValue);
+    return in_stream(stream, [nodes = exec->nodes] {
+        cudaError_t error = cudaSuccess;
+        for (const auto& node : nodes)
+            if (!error) error = node->run();
+        return error;
+    });
 }
-cudaError_t cudaGraphDestroy(cudaGraph_t of) {
-    delete of;
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+    delete graph;
     return cudaSuccess;
 }
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t made) {
-    delete made;
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+    delete exec;
     return cudaSuccess;
 }

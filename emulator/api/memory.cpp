@@ -58,6 +58,13 @@ cudaError_t refuse_copy(const char* call, const void* by, size_t bytes, const ch
     return set_last_error(cudaErrorInvalidValue);
 }
 
+// The error because of which no copy and no fill can start, or cudaSuccess. Where the call names no
+// stream it is in the default stream.
+cudaError_t may_start() {
+    const cudaError_t error = streams::in_a_stream() ? cudaSuccess : may_use(nullptr);
+    return error ? error : launch_error();
+}
+
 }  // namespace
 
 }  // namespace emulator
@@ -112,7 +119,7 @@ cudaError_t cudaHostUnregister(void* pointer) { return cudaFree(pointer); }
 
 static cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                         const void* by) {
-    if (const cudaError_t error = launch_error()) return error;
+    if (const cudaError_t error = may_start()) return error;
     if (bytes == 0) return cudaSuccess;
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
@@ -147,7 +154,7 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
 
 cudaError_t cudaMemset(void* to, int value, size_t bytes) {
     const void* const by = __builtin_return_address(0);
-    if (const cudaError_t error = launch_error()) return error;
+    if (const cudaError_t error = may_start()) return error;
     if (bytes == 0) return cudaSuccess;
     if (!on_device(to, bytes)) return refuse_copy("cudaMemset", by, bytes, "in", to);
     const DeviceMemoryOpen open;

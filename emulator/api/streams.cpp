@@ -71,10 +71,7 @@ void join(Known& to, const Known& from) {
     for (const auto& [stream, count] : from) to[stream] = std::max(to[stream], count);
 }
 
-bool is_default(cudaStream_t stream) { return !stream || stream == cudaStreamLegacy; }
-bool is_blocking(cudaStream_t stream) {
-    return std::find(non_blocking.begin(), non_blocking.end(), stream) == non_blocking.end();
-}
+using streams::is_blocking, streams::is_default;
 
 // What is complete when the stream has carried out everything that was called so far.
 Known all_of(cudaStream_t stream) {
@@ -88,8 +85,8 @@ Known all_of(cudaStream_t stream) {
     return all;
 }
 
-void wait(const Known& for_what) {
-    join(host, for_what);
+void complete(const Known& operations) {  // the host has waited for them
+    join(host, operations);
     const auto over = [](const Operation& o) { return o.number <= host[o.stream]; };
     earlier.erase(std::remove_if(earlier.begin(), earlier.end(), over), earlier.end());
 }
@@ -167,6 +164,10 @@ InStream::~InStream() {
 
 namespace streams {
 
+bool is_default(cudaStream_t stream) { return !stream || stream == cudaStreamLegacy; }
+bool is_blocking(cudaStream_t stream) {
+    return std::find(non_blocking.begin(), non_blocking.end(), stream) == non_blocking.end();
+}
 bool in_a_stream() { return has_stream; }
 std::string place_in_stream() { return current_place; }
 
@@ -189,7 +190,7 @@ void copy(const char* name, const void* by, const void* to, const void* from, si
     }
     for (const Operation& part : parts)
         if (part.end) keep(part);
-    if (host_waits) wait(all_of(now.stream));
+    if (host_waits) complete(all_of(now.stream));
 }
 
 void begin_launch(const char* file, int line) {
@@ -208,8 +209,11 @@ void end_launch() {
 }
 
 void record(cudaEvent_t event, cudaStream_t stream) { events[event] = all_of(stream); }
-void host_waits_for(cudaStream_t stream) { wait(all_of(stream)); }
-void host_waits_for(cudaEvent_t event) { wait(events[event]); }
+void wait(cudaStream_t stream, cudaEvent_t event) {
+    join(known[is_default(stream) ? nullptr : stream], events[event]);
+}
+void host_waits_for(cudaStream_t stream) { complete(all_of(stream)); }
+void host_waits_for(cudaEvent_t event) { complete(events[event]); }
 void host_waits_for_all() {
     for (const auto& [stream, its] : known) join(host, its);
     earlier.clear();
@@ -232,10 +236,5 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
     static uintptr_t created = 16;
     *stream = reinterpret_cast<cudaStream_t>(++created);
     if (flags & cudaStreamNonBlocking) non_blocking.push_back(*stream);
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-    join(known[is_default(stream) ? nullptr : stream], events[event]);
     return cudaSuccess;
 }

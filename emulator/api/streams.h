@@ -7,6 +7,8 @@
 
 namespace emulator::streams {
 
+bool is_default(cudaStream_t stream);
+bool is_blocking(cudaStream_t stream);  // not created with cudaStreamNonBlocking
 bool in_a_stream();  // whether the present call names its stream
 std::string place_in_stream();  // "mine.cu:31" of that call, or ""
 // A copy, or a fill (from is null), as the next operation of the current stream. by: the return
@@ -16,6 +18,7 @@ void copy(const char* name, const void* by, const void* to, const void* from, si
 void begin_launch(const char* file, int line);
 void end_launch();
 void record(cudaEvent_t event, cudaStream_t stream);
+void wait(cudaStream_t stream, cudaEvent_t event);
 void host_waits_for(cudaStream_t stream);
 void host_waits_for(cudaEvent_t event);
 void host_waits_for_all();

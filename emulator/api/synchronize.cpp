@@ -3,6 +3,7 @@
 #include "emulator/api/synchronize.h"
 
 #include "emulator/api/errors.h"
+#include "emulator/api/graphs.h"
 #include "emulator/api/streams.h"
 
 namespace emulator {
@@ -10,7 +11,6 @@ namespace emulator {
 // As on a GPU, the host sees a failed kernel only when it next waits for the device. Unlike on a
 // GPU, cudaGetLastError() clears the failure, so that tests can go on.
 cudaError_t launch_error() {
-    if (capturing()) return set_last_error(cudaErrorStreamCaptureUnsupported);
     const bool of_kernel =
         last_error() == cudaErrorLaunchFailure || last_error() == cudaErrorAssert ||
         last_error() == cudaErrorIllegalAddress || last_error() == cudaErrorMisalignedAddress;
@@ -22,14 +22,17 @@ cudaError_t launch_error() {
 using namespace emulator;
 
 cudaError_t cudaDeviceSynchronize() {
-    if (!capturing()) streams::host_waits_for_all();
+    if (const cudaError_t error = captures::host_waits_for_all()) return error;
+    streams::host_waits_for_all();
     return launch_error();
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-    if (!capturing()) streams::host_waits_for(stream);
+    if (const cudaError_t error = captures::host_waits_for(stream)) return error;
+    streams::host_waits_for(stream);
     return launch_error();
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-    if (!capturing()) streams::host_waits_for(event);
+    if (const cudaError_t error = captures::host_waits_for(event)) return error;
+    streams::host_waits_for(event);
     return launch_error();
 }

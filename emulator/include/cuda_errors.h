@@ -44,7 +44,13 @@
     X(cudaErrorNotPermitted, 800, "operation not permitted")                                                               \
     X(cudaErrorNotSupported, 801, "operation not supported")                                                               \
     X(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing")                          \
+    X(cudaErrorStreamCaptureInvalidated, 901, "operation failed due to a previous error during capture")                   \
+    X(cudaErrorStreamCaptureMerge, 902, "operation would result in a merge of separate capture sequences")                 \
+    X(cudaErrorStreamCaptureUnmatched, 903, "capture was not ended in the same stream as it began")                        \
+    X(cudaErrorStreamCaptureUnjoined, 904, "capturing stream has unjoined work")                                           \
+    X(cudaErrorStreamCaptureIsolation, 905, "dependency created on uncaptured work in another stream")                     \
     X(cudaErrorStreamCaptureImplicit, 906, "operation would make the legacy stream depend on a capturing blocking stream") \
+    X(cudaErrorCapturedEvent, 907, "operation not permitted on an event last recorded in a capturing stream")              \
     X(cudaErrorUnknown, 999, "unknown error")
 
 enum cudaError_t {

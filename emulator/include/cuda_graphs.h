@@ -13,10 +13,19 @@ enum cudaStreamCaptureMode {
     cudaStreamCaptureModeThreadLocal,
     cudaStreamCaptureModeRelaxed
 };
-enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
+enum cudaStreamCaptureStatus {
+    cudaStreamCaptureStatusNone,
+    cudaStreamCaptureStatusActive,
+    cudaStreamCaptureStatusInvalidated
+};
+
+// A call that was captured.
+struct CUgraphNode_st {
+    virtual ~CUgraphNode_st() = default;
+    virtual cudaError_t run() const = 0;
+};
 
 namespace emulator {
-bool capturing();
 // While one of these exists, calls are made in that stream, and the host need not wait for them.
 struct InStream {
     cudaStream_t before;
@@ -24,18 +33,25 @@ struct InStream {
     explicit InStream(cudaStream_t stream, const char* file = nullptr, int line = 0);
     ~InStream();
 };
-cudaError_t record_call(cudaStream_t stream, cudaError_t (*run)(const void*), const void* call);
-// Makes the call at once or, while a stream is captured, records it.
+template <class Call>
+struct Captured : CUgraphNode_st {
+    Call call;
+    explicit Captured(const Call& call) : call(call) {}
+    cudaError_t run() const override { return call(); }
+};
+bool captured(cudaStream_t stream);
+cudaError_t capture(cudaStream_t stream, cudaGraphNode_t call);  // and owns the call
+// The error of a call in a stream that is not captured, or cudaSuccess. The default stream would
+// wait for blocking streams, so a call in it while one of them is captured invalidates the capture.
+cudaError_t may_use(cudaStream_t stream);
+// Makes the call at once or, if the stream is captured, adds it to the graph.
 template <class Call>
 cudaError_t in_stream(cudaStream_t stream, const Call& call, const char* file = nullptr,
                       int line = 0) {
-    if (!capturing()) {
-        const InStream scope(stream, file, line);
-        return call();
-    }
-    return record_call(
-        stream, [](const void* recorded) { return (*static_cast<const Call*>(recorded))(); },
-        new Call(call));
+    if (captured(stream)) return capture(stream, new Captured<Call>(call));
+    if (const cudaError_t error = may_use(stream)) return error;
+    const InStream scope(stream, file, line);
+    return call();
 }
 }  // namespace emulator
 
@@ -44,16 +60,16 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream,
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status);
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count);
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph,
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph,
                                  unsigned long long flags = 0);
-inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, cudaGraphNode_t*,
+inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, cudaGraphNode_t*,
                                         char*, size_t) {
-    return cudaGraphInstantiate(made, graph);
+    return cudaGraphInstantiate(exec, graph);
 }
-inline cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* made, cudaGraph_t graph,
+inline cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph,
                                                  unsigned long long flags) {
-    return cudaGraphInstantiate(made, graph, flags);
+    return cudaGraphInstantiate(exec, graph, flags);
 }
-cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);

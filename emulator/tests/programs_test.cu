@@ -15,6 +15,7 @@
 
 #include <cassert>
 #include <cstring>
+#include <functional>
 #include <numeric>
 
 #include "device.h"
@@ -275,32 +276,189 @@ TEST_F(Programs, Symbols) {
 __global__ void reverse(int* out, const int* in) { out[threadIdx.x] = 63 - in[threadIdx.x]; }
 __global__ void add_reversed(int* out, const int* in) { out[threadIdx.x] += in[63 - threadIdx.x]; }
 
-TEST_F(Programs, Graphs) {
-    cudaStream_t stream, second;
-    cudaEvent_t forked;
+class Graphs : public Programs {
+protected:
+    cudaStream_t stream, second, other;
+    cudaEvent_t event, joined;
     cudaGraph_t graph;
-    cudaGraphExec_t ready;
-    size_t nodes;
-    cudaStreamCreate(&stream);
-    cudaStreamCreate(&second);
-    cudaEventCreate(&forked);
-    cudaMemset(out.data, 1, 256);
+    void SetUp() override {
+        Programs::SetUp();
+        for (cudaStream_t* each : {&stream, &second, &other}) cudaStreamCreate(each);
+        for (cudaEvent_t* each : {&event, &joined}) cudaEventCreate(each);
+        cudaMemset(out.data, 1, 256);
+        cudaDeviceSynchronize();
+    }
+    // Orders what follows in stream `after` behind what was called in `before`.
+    void order(cudaStream_t before, cudaStream_t after, cudaEvent_t by) {
+        EXPECT_EQ(cudaEventRecord(by, before), cudaSuccess);
+        EXPECT_EQ(cudaStreamWaitEvent(after, by, 0), cudaSuccess);
+    }
+    cudaStreamCaptureStatus status(cudaStream_t of) {
+        cudaStreamCaptureStatus status;
+        EXPECT_EQ(cudaStreamIsCapturing(of, &status), cudaSuccess);
+        return status;
+    }
+    size_t nodes() {
+        size_t count = 0;
+        EXPECT_EQ(cudaGraphGetNodes(graph, nullptr, &count), cudaSuccess);
+        return count;
+    }
+    // A copy of the graph, which itself is destroyed.
+    cudaGraphExec_t instantiated() {
+        cudaGraphExec_t exec = nullptr;
+        EXPECT_EQ(cudaGraphInstantiate(&exec, graph, nullptr, nullptr, 0), cudaSuccess);
+        EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+        return exec;
+    }
+};
+
+TEST_F(Graphs, OfTwoStreams) {
     cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
     cudaMemsetAsync(out.data, 0, 256, stream);
-    cudaEventRecord(forked, stream);
-    cudaStreamWaitEvent(second, forked, 0);
+    EXPECT_EQ(status(second), cudaStreamCaptureStatusNone);
+    order(stream, second, event);
+    EXPECT_EQ(status(second), cudaStreamCaptureStatusActive);
     auto kernel = add_reversed;
     for (int i = 0; i < 1; ++i) kernel<<<1, 64, 0, second>>>(out.data, in.data);
-    EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorStreamCaptureUnsupported);
+    order(second, stream, joined);
+    EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    for (cudaStream_t each : {stream, second}) EXPECT_EQ(status(each), cudaStreamCaptureStatusNone);
+    EXPECT_EQ(out.host()[0], 0x01010101) << "nothing has run";
+
+    EXPECT_EQ(nodes(), 2u);
+    cudaGraphNode_t both[3] = {};
+    size_t count = 3;
+    EXPECT_EQ(cudaGraphGetNodes(graph, both, &count), cudaSuccess);
+    EXPECT_TRUE(count == 2 && both[0] && both[1] && both[0] != both[1] && !both[2]);
+    count = 1;
+    EXPECT_TRUE(!cudaGraphGetNodes(graph, both, &count) && count == 1 && both[0]);
+    EXPECT_EQ(cudaGraphGetNodes(nullptr, nullptr, &count), cudaErrorInvalidValue);
+    cudaGetLastError();
+
+    const cudaGraphExec_t exec = instantiated();
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(cudaGraphLaunch(exec, stream), cudaSuccess);
+    cudaStreamSynchronize(stream);
+    cudaGraphExecDestroy(exec);
+    expect_reversed();
+}
+
+TEST_F(Graphs, LaunchedInACapture) {
+    cudaStreamBeginCapture(stream);
+    reverse<<<1, 64, 0, stream>>>(out.data, in.data);
+    cudaStreamEndCapture(stream, &graph);
+    const cudaGraphExec_t inner = instantiated();
+    cudaStreamBeginCapture(stream);
+    EXPECT_EQ(cudaGraphLaunch(inner, stream), cudaSuccess);
     EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
     EXPECT_EQ(out.host()[0], 0x01010101) << "nothing has run";
-    EXPECT_TRUE(!cudaGraphGetNodes(graph, nullptr, &nodes) && nodes == 2);
-    EXPECT_EQ(cudaGraphInstantiate(&ready, graph, nullptr, nullptr, 0), cudaSuccess);
-    for (int i = 0; i < 3; ++i) cudaGraphLaunch(ready, stream);
+    EXPECT_EQ(nodes(), 1u);
+    const cudaGraphExec_t outer = instantiated();
+    cudaGraphExecDestroy(inner);
+    EXPECT_EQ(cudaGraphLaunch(outer, stream), cudaSuccess);
+    cudaGraphExecDestroy(outer);
     cudaStreamSynchronize(stream);
-    cudaGraphExecDestroy(ready);
+    expect_reversed();
+}
+
+// A stream that has not joined the capture runs as usual, and may be captured into another graph.
+TEST_F(Graphs, StreamsBesideACapture) {
+    cudaStreamBeginCapture(stream);
+    cudaMemsetAsync(out.data, 0, 256, stream);
+    reverse<<<1, 64, 0, second>>>(out.data, in.data);
+    EXPECT_EQ(cudaStreamSynchronize(second), cudaSuccess);
+    order(second, other, joined);
+    EXPECT_EQ(cudaEventSynchronize(joined), cudaSuccess);
+    EXPECT_EQ(status(second), cudaStreamCaptureStatusNone);
+    EXPECT_EQ(cudaStreamBeginCapture(stream), cudaErrorIllegalState);
+    cudaGetLastError();
+    cudaGraph_t of_other;
+    EXPECT_EQ(cudaStreamBeginCapture(other), cudaSuccess);
+    cudaMemsetAsync(out.data, 0, 256, other);
+    EXPECT_EQ(cudaStreamEndCapture(other, &of_other), cudaSuccess);
+    EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    EXPECT_EQ(nodes(), 1u);
+    for (cudaGraph_t each : {graph, of_other}) cudaGraphDestroy(each);
+    expect_reversed();
+}
+
+// The default stream waits for no stream that is created as non-blocking.
+TEST_F(Graphs, DefaultStreamBesideANonBlockingCapture) {
+    cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    cudaStreamBeginCapture(stream);
+    cudaMemsetAsync(out.data, 0, 256, stream);
+    reverse<<<1, 64>>>(out.data, in.data);
+    EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+    EXPECT_EQ(out.host()[0], 63);
+    EXPECT_EQ(status(nullptr), cudaStreamCaptureStatusNone);
+    EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    EXPECT_EQ(nodes(), 1u);
+    cudaGraphDestroy(graph);
+    expect_reversed();
+}
+
+// What a GPU refuses during a capture fails here, too, and so does the capture.
+TEST_F(Graphs, CapturesThatAreInvalidated) {
+    const auto launch = [this](cudaStream_t in_stream) {
+        reverse<<<1, 64, 0, in_stream>>>(out.data, in.data);
+        return cudaPeekAtLastError();
+    };
+    int host[64];
+    const std::pair<cudaError_t, std::function<cudaError_t()>> mistakes[] = {
+        {cudaErrorStreamCaptureUnsupported, [&] { return cudaDeviceSynchronize(); }},
+        {cudaErrorStreamCaptureUnsupported, [&] { return cudaStreamSynchronize(stream); }},
+        {cudaErrorStreamCaptureUnsupported, [&] { return cudaStreamQuery(second); }},
+        {cudaErrorCapturedEvent, [&] { return cudaEventSynchronize(event); }},
+        {cudaErrorStreamCaptureImplicit, [&] { return cudaStreamSynchronize(nullptr); }},
+        {cudaErrorStreamCaptureImplicit, [&] { return launch(nullptr); }},
+        {cudaErrorStreamCaptureImplicit, [&] { return cudaMemset(out.data, 0, 256); }},
+        {cudaErrorStreamCaptureImplicit,
+         [&] { return cudaMemcpy(host, out.data, 256, cudaMemcpyDeviceToHost); }},
+        {cudaErrorStreamCaptureImplicit, [&] { return cudaEventRecord(joined); }},
+        {cudaErrorStreamCaptureImplicit, [&] { return cudaStreamWaitEvent(nullptr, event); }},
+        {cudaErrorStreamCaptureIsolation, [&] { return cudaStreamWaitEvent(stream, joined); }},
+        {cudaErrorStreamCaptureMerge,
+         [&] {
+             cudaGraph_t of_other;
+             cudaStreamBeginCapture(other);
+             const cudaError_t error = cudaStreamWaitEvent(other, event);
+             EXPECT_EQ(cudaStreamEndCapture(other, &of_other), cudaErrorStreamCaptureInvalidated);
+             return error;
+         }},
+        {cudaErrorStreamCaptureUnmatched, [&] { return cudaStreamEndCapture(second, &graph); }},
+    };
+    for (const auto& [error, mistake] : mistakes) {
+        SCOPED_TRACE(cudaGetErrorName(error));
+        cudaStreamBeginCapture(stream);
+        order(stream, second, event);
+        EXPECT_EQ(mistake(), error);
+        EXPECT_EQ(status(stream), cudaStreamCaptureStatusInvalidated);
+        cudaGetLastError();
+        EXPECT_EQ(launch(stream), cudaErrorStreamCaptureInvalidated);
+        EXPECT_EQ(cudaEventRecord(event, second), cudaErrorStreamCaptureInvalidated);
+        graph = cudaGraph_t(this);
+        EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
+        EXPECT_EQ(graph, nullptr);
+        EXPECT_EQ(status(second), cudaStreamCaptureStatusNone);
+        EXPECT_EQ(out.host()[0], 0x01010101) << "nothing has run";
+        cudaGetLastError();
+    }
+    cudaStreamBeginCapture(stream);
+    order(stream, second, event);
+    launch(second);
+    EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureUnjoined);
+    EXPECT_EQ(graph, nullptr);
+    EXPECT_EQ(cudaGraphInstantiate(nullptr, graph), cudaErrorInvalidValue);
+    EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaErrorIllegalState);
+    EXPECT_EQ(cudaStreamBeginCapture(nullptr), cudaErrorStreamCaptureUnsupported);
+    // To ask whether the default stream is captured fails without harm.
+    cudaStreamCaptureStatus ignored;
+    cudaStreamBeginCapture(stream);
+    EXPECT_EQ(cudaStreamIsCapturing(nullptr, &ignored), cudaErrorStreamCaptureImplicit);
+    EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
     cudaGraphDestroy(graph);
     cudaGetLastError();
+    launch(stream);
+    cudaDeviceSynchronize();
     expect_reversed();
 }
 

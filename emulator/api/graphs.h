@@ -1,0 +1,23 @@
+// Streams that are captured into a graph, and what a program must not do meanwhile.
+#pragma once
+
+#include "emulator/include/cuda_runtime_api.h"
+
+namespace emulator {
+
+bool captured(cudaEvent_t event);  // it was last recorded in a captured stream
+
+namespace captures {
+
+// Each of these returns the error of a call that captures rule out, which invalidates them, or
+// cudaSuccess.
+cudaError_t host_waits_for(cudaStream_t stream);
+cudaError_t host_waits_for(cudaEvent_t event);
+cudaError_t host_waits_for_all();
+cudaError_t record(cudaEvent_t event, cudaStream_t stream);
+cudaError_t wait(cudaStream_t stream, cudaEvent_t event);  // one of the two is captured
+
+void forget();  // all of them
+
+}  // namespace captures
+}  // namespace emulator
