@@ -8,6 +8,7 @@
 #include "emulator/api/errors.h"
 #include "emulator/api/graphs.h"
 #include "emulator/api/limits.h"
+#include "emulator/api/memory.h"
 #include "emulator/api/streams.h"
 #include "emulator/engine/device_memory.h"
 #include "emulator/engine/run.h"
@@ -36,8 +37,7 @@ cudaError_t cudaSetDevice(int device) {
 }
 
 cudaError_t cudaDeviceReset() {
-    const auto& allocations = emulator::allocations;
-    while (!allocations.empty()) cudaFree(reinterpret_cast<void*>(allocations.back().begin));
+    emulator::free_all_memory();
     emulator::set_last_error(cudaSuccess);
     emulator::forget_limits();
     emulator::captures::forget();

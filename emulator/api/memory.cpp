@@ -1,9 +1,12 @@
 // CUDA's runtime API: device memory.
 
+#include "emulator/api/memory.h"
+
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 
 #include "emulator/api/errors.h"
 #include "emulator/api/streams.h"
@@ -22,7 +25,13 @@ extern "C" __attribute__((weak)) char __start_cuda_constant, __stop_cuda_constan
 namespace emulator {
 namespace {
 
-size_t allocated_bytes;
+// How many bytes are allocated. pinned: with those of the host that are pinned.
+size_t allocated_bytes(bool pinned) {
+    size_t bytes = 0;
+    for (const Allocation& a : allocations)
+        if (!a.borrowed() && (pinned || a.kind != Memory::pinned)) bytes += a.end - a.begin;
+    return bytes;
+}
 
 size_t memory_limit() {  // half of the memory, so that the machine stays usable
     return size_t(sysconf(_SC_PHYS_PAGES)) * size_t(sysconf(_SC_PAGE_SIZE)) / 2;
@@ -73,49 +82,85 @@ using namespace emulator;
 
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
     *total = memory_limit();
-    *free = *total - std::min(*total, allocated_bytes);
+    *free = *total - std::min(*total, allocated_bytes(false));
     return cudaSuccess;
 }
 
-static cudaError_t allocate(void** pointer, size_t bytes, bool of_host) {
+// The memory of this machine that so many bytes take. ./run any.cu ceases to trace when memory
+// becomes scarce. There the array alone counts, with a tenth for everything else.
+static double memory_needed(size_t bytes) {
+    return printed_at_exit() ? 1.1 * double(bytes) : host_bytes(double(bytes));
+}
+
+static cudaError_t allocate(void** pointer, size_t bytes, Memory kind) {
     *pointer = nullptr;
     if (bytes == 0) return cudaSuccess;
-    if (bytes > memory_limit() || allocated_bytes + bytes > memory_limit())
-        return set_last_error(cudaErrorMemoryAllocation);
-    if (bytes >> 20 &&
-        (printed_at_exit() ? 1.1 * double(bytes) : host_bytes(double(bytes))) > available_memory())
+    const size_t limit = memory_limit();
+    const bool large = bytes >> 20;  // to ask for the machine's memory takes longer than the rest
+    if (bytes > limit || allocated_bytes(true) + bytes > limit ||
+        (large && memory_needed(bytes) > available_memory()))
         return set_last_error(cudaErrorMemoryAllocation);
     watchdog::install();
     const DeviceMemoryOpen open;
-    void* const p = allocate_device_memory(bytes, of_host);
+    void* const p = allocate_device_memory(bytes, kind);
     if (!p) return set_last_error(cudaErrorMemoryAllocation);
-    std::memset(p, of_host ? 0 : 0xff, bytes);
-    allocated_bytes += bytes;
+    std::memset(p, kind == Memory::device ? 0xff : 0, bytes);
     *pointer = p;
     return cudaSuccess;
 }
-cudaError_t cudaMalloc(void** pointer, size_t bytes) { return allocate(pointer, bytes, false); }
+cudaError_t cudaMalloc(void** pointer, size_t bytes) {
+    return allocate(pointer, bytes, Memory::device);
+}
+cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned) {
+    return allocate(pointer, bytes, Memory::managed);
+}
 cudaError_t cudaMallocHost(void** pointer, size_t bytes, unsigned) {
-    return allocate(pointer, bytes, true);
+    return allocate(pointer, bytes, Memory::pinned);
 }
 
 cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned) {
-    add_allocation(pointer, bytes, true, true);
+    if (!pointer || !bytes) return set_last_error(cudaErrorInvalidValue);
+    const auto begin = reinterpret_cast<uintptr_t>(pointer);
+    for (const Allocation& a : allocations)
+        if (begin < a.end && a.begin < begin + bytes)
+            return set_last_error(cudaErrorHostMemoryAlreadyRegistered);
+    add_allocation(pointer, bytes, Memory::registered);
     return cudaSuccess;
 }
 
-cudaError_t cudaFree(void* pointer) {
-    if (!pointer) return cudaSuccess;
-    Allocation* a = find_allocation(reinterpret_cast<uintptr_t>(pointer));
-    if (!a || a->begin != reinterpret_cast<uintptr_t>(pointer))
-        return set_last_error(cudaErrorInvalidValue);
+static void free_memory(Allocation& a, const void* caller) {
     streams::host_waits_for_all();
-    accesses::forget(*a);
-    if (!a->borrowed) allocated_bytes -= a->end - a->begin;
-    remove_allocation(*a, __builtin_return_address(0));
+    accesses::forget(a);
+    remove_allocation(a, caller);
+}
+void emulator::free_all_memory() {
+    while (!allocations.empty()) free_memory(allocations.back(), __builtin_return_address(0));
+}
+
+// Frees memory that begins at `pointer` and is of one of these kinds. other: the error for all else.
+static cudaError_t free_memory(void* pointer, std::initializer_list<Memory> kinds,
+                               cudaError_t other, const void* caller) {
+    Allocation* const a = find_allocation(reinterpret_cast<uintptr_t>(pointer));
+    if (!a || a->begin != reinterpret_cast<uintptr_t>(pointer) ||
+        std::find(kinds.begin(), kinds.end(), a->kind) == kinds.end())
+        return set_last_error(other);
+    free_memory(*a, caller);
     return cudaSuccess;
 }
-cudaError_t cudaHostUnregister(void* pointer) { return cudaFree(pointer); }
+cudaError_t cudaFree(void* pointer) {
+    if (!pointer) return cudaSuccess;
+    return free_memory(pointer, {Memory::device, Memory::managed}, cudaErrorInvalidValue,
+                       __builtin_return_address(0));
+}
+cudaError_t cudaFreeHost(void* pointer) {
+    if (!pointer) return cudaSuccess;
+    return free_memory(pointer, {Memory::pinned}, cudaErrorInvalidValue,
+                       __builtin_return_address(0));
+}
+cudaError_t cudaHostUnregister(void* pointer) {
+    return free_memory(pointer, {Memory::registered}, cudaErrorHostMemoryNotRegistered,
+                       __builtin_return_address(0));
+}
 
 static cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                         const void* by) {
@@ -132,7 +177,7 @@ static cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind
     bool waits = false;
     for (const void* const p : {static_cast<const void*>(to), from}) {
         const Allocation* const memory = find_allocation(reinterpret_cast<uintptr_t>(p));
-        waits |= !memory || (memory->of_host && !streams::in_a_stream());
+        waits |= !memory || (memory->of_host() && !streams::in_a_stream());
     }
     streams::copy("cudaMemcpy", by, to, from, bytes, waits);
     std::memmove(to, from, bytes);

@@ -20,7 +20,7 @@ namespace emulator {
 // __device__ variables lie in a section of their own, which is there from the start.
 static Allocation device_variables() {
     return {reinterpret_cast<uintptr_t>(&__start_cuda_device),
-            reinterpret_cast<uintptr_t>(&__stop_cuda_device), nullptr, true, true};
+            reinterpret_cast<uintptr_t>(&__stop_cuda_device), nullptr, Memory::variables};
 }
 std::vector<Allocation> allocations(&__start_cuda_device ? 1 : 0, device_variables());
 
@@ -73,26 +73,26 @@ void give_back(void* pointer, size_t bytes, const void* by) {
 
 void protect_all(int protection) {
     for (const Allocation& a : allocations)
-        if (!a.of_host) mprotect(reinterpret_cast<void*>(a.begin), a.end - a.begin, protection);
+        if (!a.of_host()) mprotect(reinterpret_cast<void*>(a.begin), a.end - a.begin, protection);
 }
 
 }  // namespace
 
-void* allocate_device_memory(size_t bytes, bool of_host) {
+void* allocate_device_memory(size_t bytes, Memory kind) {
     void* const p = take_memory(bytes);
-    if (p) add_allocation(p, bytes, of_host);
+    if (p) add_allocation(p, bytes, kind);
     return p;
 }
 
-void add_allocation(const void* pointer, size_t bytes, bool of_host, bool borrowed) {
+void add_allocation(const void* pointer, size_t bytes, Memory kind) {
     const auto begin = reinterpret_cast<uintptr_t>(pointer);
-    allocations.insert(allocation_after(begin), {begin, begin + bytes, nullptr, of_host, borrowed});
+    allocations.insert(allocation_after(begin), {begin, begin + bytes, nullptr, kind});
 }
 
 void remove_allocation(const Allocation& allocation, const void* by) {
     const Allocation memory = allocation;
     allocations.erase(allocations.begin() + (&allocation - allocations.data()));
-    if (!memory.borrowed)
+    if (!memory.borrowed())
         give_back(reinterpret_cast<void*>(memory.begin), memory.end - memory.begin, by);
 }
 

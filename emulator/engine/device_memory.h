@@ -10,17 +10,22 @@ namespace emulator {
 
 struct Cell;  // the last accesses to two bytes of memory; see races.cpp
 
+// By which call kernels can access it: cudaMalloc, cudaMallocManaged, cudaMallocHost,
+// cudaHostRegister. variables: those that are declared __device__.
+enum class Memory { device, managed, pinned, registered, variables };
 struct Allocation {
     uintptr_t begin = 0, end = 0;
     Cell* cells = nullptr;  // null until a traced kernel touches it
-    bool of_host = false;  // the host may access it, too
-    bool borrowed = false;  // the program's own memory, which is not to be freed
+    Memory kind = Memory::device;
+    bool of_host() const { return kind != Memory::device; }  // the host may access it, too
+    // The program's own memory, which is not to be freed.
+    bool borrowed() const { return kind == Memory::registered || kind == Memory::variables; }
 };
-extern std::vector<Allocation> allocations;  // live cudaMalloc ranges, by address
+extern std::vector<Allocation> allocations;  // by address
 Allocation* find_allocation(uintptr_t address);
 // Allocates device memory and adds it to `allocations`. Returns null if there is not enough memory.
-void* allocate_device_memory(size_t bytes, bool of_host);
-void add_allocation(const void* begin, size_t bytes, bool of_host, bool borrowed = false);
+void* allocate_device_memory(size_t bytes, Memory kind);
+void add_allocation(const void* begin, size_t bytes, Memory kind);
 void remove_allocation(const Allocation& allocation, const void* by);  // by: see Freed
 void add_device_variables();  // the __device__ ones, which are there from the start
 struct Freed {

@@ -123,7 +123,9 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes);
 cudaError_t cudaFree(void* pointer);
 inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return cudaFree(pointer); }
 // Host memory that kernels may also access, as with unified addressing.
+cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags = cudaMemAttachGlobal);
 cudaError_t cudaMallocHost(void** pointer, size_t bytes, unsigned flags = 0);
+cudaError_t cudaFreeHost(void* pointer);
 cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned flags);
 cudaError_t cudaHostUnregister(void* pointer);
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
@@ -181,9 +183,8 @@ cudaError_t cudaHostAlloc(T** pointer, size_t bytes, unsigned) {
 }
 template <class T>
 cudaError_t cudaMallocManaged(T** pointer, size_t bytes, unsigned = cudaMemAttachGlobal) {
-    return cudaMallocHost(reinterpret_cast<void**>(pointer), bytes);
+    return cudaMallocManaged(reinterpret_cast<void**>(pointer), bytes);
 }
-inline cudaError_t cudaFreeHost(void* pointer) { return cudaFree(pointer); }
 template <class T>
 cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned) {
     *device = static_cast<T*>(host);

@@ -62,6 +62,72 @@ TEST_F(Api, Memory) {
     for (const auto& c : copies) EXPECT_EQ(cudaMemcpy(c.to, c.from, c.bytes, c.kind), c.error);
 }
 
+__device__ int variable;
+__global__ void read_variable(int* out) { *out = variable; }
+
+// Each kind of memory is freed by its own call, and by no other.
+TEST_F(Api, MemoryIsFreedByItsCall) {
+    using Free = cudaError_t (*)(void*);
+    const struct {
+        Free free;
+        cudaError_t other;  // of what it does not free
+    } calls[] = {{cudaFree, cudaErrorInvalidValue},
+                 {cudaFreeHost, cudaErrorInvalidValue},
+                 {cudaHostUnregister, cudaErrorHostMemoryNotRegistered}};
+    void *device, *managed, *pinned, *of_variable;
+    std::vector<char> own(256);
+    ASSERT_EQ(cudaMalloc(&device, 256), cudaSuccess);
+    ASSERT_EQ(cudaMallocManaged(&managed, 256), cudaSuccess);
+    ASSERT_EQ(cudaMallocHost(&pinned, 256), cudaSuccess);
+    ASSERT_EQ(cudaHostRegister(own.data(), 256, 0), cudaSuccess);
+    ASSERT_EQ(cudaGetSymbolAddress(&of_variable, variable), cudaSuccess);
+    const std::pair<void*, Free> all[] = {{device, cudaFree},
+                                          {managed, cudaFree},
+                                          {pinned, cudaFreeHost},
+                                          {own.data(), cudaHostUnregister},
+                                          {of_variable, nullptr}};
+    for (const auto& [pointer, right] : all)
+        for (const auto& [call, other] : calls)
+            if (call != right) EXPECT_EQ(call(pointer), other);
+    cudaGetLastError();
+    read_variable<<<1, 1>>>(static_cast<int*>(device));
+    expect_silence();
+    for (const auto& [pointer, right] : all)
+        if (right) {
+            EXPECT_EQ(right(pointer), cudaSuccess);
+            EXPECT_NE(right(pointer), cudaSuccess) << "freed twice";
+        }
+}
+
+TEST_F(Api, HostMemoryIsRegisteredOnce) {
+    std::vector<char> own(256);
+    EXPECT_EQ(cudaHostRegister(nullptr, 256, 0), cudaErrorInvalidValue);
+    EXPECT_EQ(cudaHostRegister(own.data(), 0, 0), cudaErrorInvalidValue);
+    EXPECT_EQ(cudaHostRegister(own.data() + 64, 64, 0), cudaSuccess);
+    for (const size_t at : {0, 64, 100})
+        EXPECT_EQ(cudaHostRegister(&own[at], 100, 0), cudaErrorHostMemoryAlreadyRegistered);
+    EXPECT_EQ(cudaHostRegister(own.data(), 64, 0), cudaSuccess);
+    EXPECT_EQ(cudaHostUnregister(own.data()), cudaSuccess);
+    EXPECT_EQ(cudaHostUnregister(own.data()), cudaErrorHostMemoryNotRegistered);
+    EXPECT_EQ(cudaHostUnregister(own.data() + 64), cudaSuccess);
+    EXPECT_EQ(cudaHostRegister(own.data(), 256, 0), cudaSuccess);
+    EXPECT_EQ(cudaHostUnregister(own.data()), cudaSuccess);
+}
+
+TEST_F(Api, FreeMemory) {
+    size_t before, after, total;
+    void *device, *pinned;
+    cudaMemGetInfo(&before, &total);
+    cudaMallocHost(&pinned, 4096);
+    cudaMemGetInfo(&after, &total);
+    EXPECT_EQ(after, before) << "pinned memory is not the device's";
+    cudaMalloc(&device, 4096);
+    cudaMemGetInfo(&after, &total);
+    EXPECT_EQ(after, before - 4096);
+    cudaFree(device);
+    cudaFreeHost(pinned);
+}
+
 // A copy that fails is reported, whether the program checks its error or not.
 TEST_F(Api, CopiesThatFail) {
     Device<char> d(100);
