@@ -133,7 +133,7 @@ void print(int code, void*) {
     std::vector<std::string> problems = counts().problems;
     size_t leaked = 0, arrays = 0;
     for (const Allocation& a : allocations)
-        if (!a.of_host()) {
+        if (a.kind == Memory::device) {
             leaked += a.end - a.begin;
             ++arrays;
         }

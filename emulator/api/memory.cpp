@@ -37,10 +37,13 @@ size_t memory_limit() {  // half of the memory, so that the machine stays usable
     return size_t(sysconf(_SC_PHYS_PAGES)) * size_t(sysconf(_SC_PAGE_SIZE)) / 2;
 }
 
-bool on_device(const void* pointer, size_t bytes) {
+// Whether so many bytes lie in one array, or in the host's own memory if that is allowed. With
+// run_ends_only() any memory is taken for device memory.
+bool in_bounds(const void* pointer, size_t bytes, bool host_allowed) {
+    if (only_ends_run()) return true;
     const auto address = reinterpret_cast<uintptr_t>(pointer);
-    const Allocation* a = find_allocation(address);
-    return only_ends_run() || (a && bytes <= a->end - address);
+    if (const Allocation* const a = find_allocation(address)) return bytes <= a->end - address;
+    return host_allowed && pointer && !find_beside(address) && !find_freed(address);
 }
 
 // Describes an array of device memory, or what else the address is.
@@ -53,18 +56,42 @@ std::string describe_array(const void* pointer) {
                    : "the last " + std::to_string(a->end - address) + " of an array of " +
                          std::to_string(a->end - a->begin) + " bytes";
     if (const Freed* const f = find_freed(address)) return "memory that is " + freed_by(*f);
+    if (const Allocation* const a = find_beside(address))
+        return "memory outside an array of " + std::to_string(a->end - a->begin) + " bytes";
     return "no device memory";
 }
 
-// Reports a call that fails because of its source or its destination.
-cudaError_t refuse_copy(const char* call, const void* by, size_t bytes, const char* what,
-                        const void* pointer) {
+// Reports a call that fails because of an argument.
+cudaError_t refuse(const char* call, const void* caller, cudaError_t error,
+                   const std::string& why) {
     const std::string place = streams::place_in_stream();
     report_aloud(
-        call + (place.empty() ? place_of_call(reinterpret_cast<uintptr_t>(by)) : " at " + place) +
-        " fails, invalid argument: " + std::to_string(bytes) + " bytes " + what + " " +
-        describe_array(pointer) + (bytes >> 62 ? ", a number that has wrapped round" : ""));
-    return set_last_error(cudaErrorInvalidValue);
+        call +
+        (place.empty() ? place_of_call(reinterpret_cast<uintptr_t>(caller)) : " at " + place) +
+        " fails, " + cudaGetErrorString(error) + ": " + why);
+    return set_last_error(error);
+}
+// what: the source or the destination.
+cudaError_t refuse_bytes(const char* call, const void* caller, size_t bytes, const char* what,
+                         const void* pointer) {
+    return refuse(call, caller, cudaErrorInvalidValue,
+                  std::to_string(bytes) + " bytes " + what + " " + describe_array(pointer) +
+                      (bytes >> 62 ? ", a number that has wrapped round" : ""));
+}
+cudaError_t refuse_pitch(const char* call, const void* caller, size_t width, size_t pitch) {
+    return refuse(
+        call, caller, cudaErrorInvalidPitchValue,
+        "rows of " + std::to_string(width) + " bytes, every " + std::to_string(pitch) + " bytes");
+}
+
+// Whether the host waits for a copy or a fill because of this memory: always if it is pageable, and
+// if it is pinned or managed unless the call is an ...Async, which names its stream. (On a GPU a
+// copy from pageable memory returns when that has been read into a staging buffer, and not only
+// when the copy has ended.) Source: CUDA runtime API, "API synchronization behavior".
+bool host_waits(const void* pointer) {
+    const Allocation* const a = find_allocation(reinterpret_cast<uintptr_t>(pointer));
+    if (!a) return true;
+    return a->kind != Memory::device && a->kind != Memory::variables && !streams::in_a_stream();
 }
 
 // The error because of which no copy and no fill can start, or cudaSuccess. Where the call names no
@@ -162,50 +189,54 @@ cudaError_t cudaHostUnregister(void* pointer) {
                        __builtin_return_address(0));
 }
 
-static cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
-                        const void* by) {
+static cudaError_t copy(const char* call, void* to, const void* from, size_t bytes,
+                        cudaMemcpyKind kind, const void* caller) {
     if (const cudaError_t error = may_start()) return error;
     if (bytes == 0) return cudaSuccess;
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-    if (to_device && !on_device(to, bytes)) return refuse_copy("cudaMemcpy", by, bytes, "to", to);
-    if (from_device && !on_device(from, bytes))
-        return refuse_copy("cudaMemcpy", by, bytes, "from", from);
+    if (!in_bounds(to, bytes, !to_device)) return refuse_bytes(call, caller, bytes, "to", to);
+    if (!in_bounds(from, bytes, !from_device))
+        return refuse_bytes(call, caller, bytes, "from", from);
     const DeviceMemoryOpen open;
-    // The host waits for a copy of memory that is not pinned, whatever the call. (On a GPU only
-    // until the memory has been read.)
-    bool waits = false;
-    for (const void* const p : {static_cast<const void*>(to), from}) {
-        const Allocation* const memory = find_allocation(reinterpret_cast<uintptr_t>(p));
-        waits |= !memory || (memory->of_host() && !streams::in_a_stream());
-    }
-    streams::copy("cudaMemcpy", by, to, from, bytes, waits);
+    streams::copy(call, caller, to, from, bytes, host_waits(to) || host_waits(from));
     std::memmove(to, from, bytes);
     return cudaSuccess;
 }
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-    return copy(to, from, bytes, kind, __builtin_return_address(0));
+    return copy("cudaMemcpy", to, from, bytes, kind, __builtin_return_address(0));
 }
-
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
                          size_t width, size_t height, cudaMemcpyKind kind) {
+    const void* const caller = __builtin_return_address(0);
+    for (const size_t pitch : {to_pitch, from_pitch})
+        if (height && width > pitch) return refuse_pitch("cudaMemcpy2D", caller, width, pitch);
     cudaError_t error = cudaSuccess;
     for (size_t row = 0; row < height && !error; ++row)
-        error = copy(static_cast<char*>(to) + row * to_pitch,
-                     static_cast<const char*>(from) + row * from_pitch, width, kind,
-                     __builtin_return_address(0));
+        error = copy("cudaMemcpy2D", static_cast<char*>(to) + row * to_pitch,
+                     static_cast<const char*>(from) + row * from_pitch, width, kind, caller);
     return error;
 }
 
-cudaError_t cudaMemset(void* to, int value, size_t bytes) {
-    const void* const by = __builtin_return_address(0);
+static cudaError_t fill(const char* call, void* to, int value, size_t bytes, const void* caller) {
     if (const cudaError_t error = may_start()) return error;
     if (bytes == 0) return cudaSuccess;
-    if (!on_device(to, bytes)) return refuse_copy("cudaMemset", by, bytes, "in", to);
+    if (!in_bounds(to, bytes, false)) return refuse_bytes(call, caller, bytes, "in", to);
     const DeviceMemoryOpen open;
-    streams::copy("cudaMemset", by, to, nullptr, bytes, false);
+    streams::copy(call, caller, to, nullptr, bytes, host_waits(to));
     std::memset(to, value, bytes);
     return cudaSuccess;
+}
+cudaError_t cudaMemset(void* to, int value, size_t bytes) {
+    return fill("cudaMemset", to, value, bytes, __builtin_return_address(0));
+}
+cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
+    const void* const caller = __builtin_return_address(0);
+    if (height > 1 && width > pitch) return refuse_pitch("cudaMemset2D", caller, width, pitch);
+    cudaError_t error = cudaSuccess;
+    for (size_t row = 0; row < height && !error; ++row)
+        error = fill("cudaMemset2D", static_cast<char*>(to) + row * pitch, value, width, caller);
+    return error;
 }
 
 size_t emulator::size_of_variable(const void* symbol) {

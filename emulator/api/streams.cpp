@@ -31,17 +31,17 @@ struct Operation {
     cudaStream_t stream;
     uint64_t number;  // in its stream, from 1 on
     const char* name;
-    std::string place;  // of the call; "": looked up from `by` when it is needed
-    uintptr_t by = 0;
+    std::string place;  // of the call; "": looked up from `caller` when it is needed
+    uintptr_t caller = 0;  // the return address of the call
     bool launch = false;
     uintptr_t begin = 0, end = 0;  // of a copy: what it reads or writes
     bool writes = false;
     // Of a launch: the clocks of its accesses are above the first, up to the last.
     uint32_t first_clock = 0, last_clock = 0;
 
-    std::string call() const { return place.empty() ? std::to_string(by) : place; }
+    std::string call() const { return place.empty() ? std::to_string(caller) : place; }
     std::string where() const {
-        const std::string at = place.empty() ? find_lines({by})[0] : place;
+        const std::string at = place.empty() ? find_lines({caller})[0] : place;
         return std::string("the ") + name + (at.empty() ? "" : " at " + at);
     }
 };
@@ -171,10 +171,10 @@ bool is_blocking(cudaStream_t stream) {
 bool in_a_stream() { return has_stream; }
 std::string place_in_stream() { return current_place; }
 
-void copy(const char* name, const void* by, const void* to, const void* from, size_t bytes,
+void copy(const char* name, const void* caller, const void* to, const void* from, size_t bytes,
           bool host_waits) {
     begin(name);
-    now.by = reinterpret_cast<uintptr_t>(by);
+    now.caller = reinterpret_cast<uintptr_t>(caller);
     now.place = current_place;
     Operation parts[] = {now, now};
     for (Operation& part : parts) {

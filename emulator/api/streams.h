@@ -11,9 +11,9 @@ bool is_default(cudaStream_t stream);
 bool is_blocking(cudaStream_t stream);  // not created with cudaStreamNonBlocking
 bool in_a_stream();  // whether the present call names its stream
 std::string place_in_stream();  // "mine.cu:31" of that call, or ""
-// A copy, or a fill (from is null), as the next operation of the current stream. by: the return
+// A copy, or a fill (from is null), as the next operation of the current stream. caller: the return
 // address of the call. host_waits: the copy has ended when the call returns.
-void copy(const char* name, const void* by, const void* to, const void* from, size_t bytes,
+void copy(const char* name, const void* caller, const void* to, const void* from, size_t bytes,
           bool host_waits);
 void begin_launch(const char* file, int line);
 void end_launch();

@@ -58,10 +58,10 @@ void unmap(const Freed& memory) {
     munmap(reinterpret_cast<char*>(memory.begin) - kGap, with_gaps(memory.end - memory.begin));
 }
 
-void give_back(void* pointer, size_t bytes, const void* by) {
+void give_back(void* pointer, size_t bytes, const void* caller) {
     const auto begin = reinterpret_cast<uintptr_t>(pointer);
     void* const all = static_cast<char*>(pointer) - kGap;
-    const Freed memory{begin, begin + bytes, reinterpret_cast<uintptr_t>(by)};
+    const Freed memory{begin, begin + bytes, reinterpret_cast<uintptr_t>(caller)};
     if (mmap(all, with_gaps(bytes), PROT_NONE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
         return unmap(memory);
@@ -73,7 +73,8 @@ void give_back(void* pointer, size_t bytes, const void* by) {
 
 void protect_all(int protection) {
     for (const Allocation& a : allocations)
-        if (!a.of_host()) mprotect(reinterpret_cast<void*>(a.begin), a.end - a.begin, protection);
+        if (a.kind == Memory::device)
+            mprotect(reinterpret_cast<void*>(a.begin), a.end - a.begin, protection);
 }
 
 }  // namespace
@@ -89,11 +90,11 @@ void add_allocation(const void* pointer, size_t bytes, Memory kind) {
     allocations.insert(allocation_after(begin), {begin, begin + bytes, nullptr, kind});
 }
 
-void remove_allocation(const Allocation& allocation, const void* by) {
+void remove_allocation(const Allocation& allocation, const void* caller) {
     const Allocation memory = allocation;
     allocations.erase(allocations.begin() + (&allocation - allocations.data()));
     if (!memory.borrowed())
-        give_back(reinterpret_cast<void*>(memory.begin), memory.end - memory.begin, by);
+        give_back(reinterpret_cast<void*>(memory.begin), memory.end - memory.begin, caller);
 }
 
 void add_device_variables() {
@@ -105,6 +106,12 @@ Allocation* find_allocation(uintptr_t address) {
     return after != allocations.begin() && address < after[-1].end ? &after[-1] : nullptr;
 }
 
+const Allocation* find_beside(uintptr_t address) {
+    for (const Allocation& a : allocations)
+        if (!a.borrowed() && a.begin - kGap <= address && address < a.end + kGap) return &a;
+    return nullptr;
+}
+
 const Freed* find_freed(uintptr_t address) {
     for (auto f = freed.rbegin(); f != freed.rend(); ++f)
         if (f->begin - kGap <= address && address < f->end + kGap) return &*f;
@@ -112,7 +119,7 @@ const Freed* find_freed(uintptr_t address) {
 }
 
 std::string freed_by(const Freed& memory) {
-    const std::string place = place_of_call(memory.by);
+    const std::string place = place_of_call(memory.caller);
     return place.empty() ? "freed" : "freed (cudaFree" + place + ")";
 }
 

@@ -17,20 +17,20 @@ struct Allocation {
     uintptr_t begin = 0, end = 0;
     Cell* cells = nullptr;  // null until a traced kernel touches it
     Memory kind = Memory::device;
-    bool of_host() const { return kind != Memory::device; }  // the host may access it, too
     // The program's own memory, which is not to be freed.
     bool borrowed() const { return kind == Memory::registered || kind == Memory::variables; }
 };
 extern std::vector<Allocation> allocations;  // by address
 Allocation* find_allocation(uintptr_t address);
+const Allocation* find_beside(uintptr_t address);  // the array just before or after it, or null
 // Allocates device memory and adds it to `allocations`. Returns null if there is not enough memory.
 void* allocate_device_memory(size_t bytes, Memory kind);
 void add_allocation(const void* begin, size_t bytes, Memory kind);
-void remove_allocation(const Allocation& allocation, const void* by);  // by: see Freed
+void remove_allocation(const Allocation& allocation, const void* caller);  // see Freed
 void add_device_variables();  // the __device__ ones, which are there from the start
 struct Freed {
     uintptr_t begin, end;
-    uintptr_t by;  // return address of the cudaFree()
+    uintptr_t caller;  // return address of the cudaFree()
 };
 // The array that was freed at this address or close to it, or null. Only the last arrays are
 // remembered, whose addresses nothing else has taken yet.

@@ -130,6 +130,7 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned flags);
 cudaError_t cudaHostUnregister(void* pointer);
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemset(void* to, int value, size_t bytes);
+cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height);
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
                          size_t width, size_t height, cudaMemcpyKind kind);
 cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = 0);
@@ -218,12 +219,6 @@ inline cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t b
 inline cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes,
                                        cudaStream_t = nullptr) {
     return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice);
-}
-inline cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
-    cudaError_t error = cudaSuccess;
-    for (size_t row = 0; row < height && !error; ++row)
-        error = cudaMemset(static_cast<char*>(to) + row * pitch, value, width);
-    return error;
 }
 
 // ---- Streams, events, occupancy ----

@@ -154,6 +154,64 @@ TEST_F(Api, CopiesThatFail) {
     d.data = nullptr;
 }
 
+// cudaMemcpyDefault takes either memory on either side, but both must have so many bytes.
+TEST_F(Api, CopiesWithoutADirection) {
+    Device<char> d(100);
+    char host[100];
+    void* pinned;
+    cudaMallocHost(&pinned, 100);
+    cudaMemset(d.data, 7, 100);
+    for (const cudaMemcpyKind kind : {cudaMemcpyDefault, cudaMemcpyHostToHost}) {
+        if (kind == cudaMemcpyDefault) {
+            EXPECT_EQ(cudaMemcpy(host, d.data, 100, kind), cudaSuccess);
+            EXPECT_EQ(host[99], 7);
+        }
+        EXPECT_EQ(cudaMemcpy(pinned, host, 100, kind), cudaSuccess);
+        expect_silence();
+        cudaMemcpy(pinned, host, 101, kind);
+        expect_failure({"101 bytes to an array of 100 bytes"}, cudaErrorInvalidValue);
+        cudaMemcpy(host, static_cast<char*>(pinned) + 90, 11, kind);
+        expect_failure({"11 bytes from the last 10 of an array of 100"}, cudaErrorInvalidValue);
+        cudaMemcpy(host, d.data, 101, kind);
+        expect_failure({"101 bytes from an array of 100 bytes"}, cudaErrorInvalidValue);
+        cudaMemcpy(d.data + 100, host, 1, kind);
+        expect_failure({"1 bytes to memory outside an array of"}, cudaErrorInvalidValue);
+        cudaMemcpy(host, nullptr, 1, kind);
+        expect_failure({"1 bytes from a null pointer"}, cudaErrorInvalidValue);
+    }
+    cudaFreeHost(pinned);
+    cudaMemcpy(pinned, host, 1, cudaMemcpyDefault);
+    expect_failure({"1 bytes to memory that is freed"}, cudaErrorInvalidValue);
+}
+
+TEST_F(Api, Rows) {
+    Device<char> d(100);
+    char host[100] = {};
+    const auto kIn = cudaMemcpyHostToDevice;
+    const bool traced = emulator::tracing();  // names the line
+    EXPECT_EQ(cudaMemset2D(d.data, 20, 1, 5, 5), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy2D(d.data, 20, host, 10, 2, 5, kIn), cudaSuccess);
+    EXPECT_EQ(cudaMemset2D(d.data, 1, 1, 15, 1), cudaSuccess) << "one row needs no pitch";
+    EXPECT_EQ(cudaMemcpy2D(d.data, 0, host, 0, 0, 5, kIn), cudaSuccess);
+    EXPECT_EQ(d.host()[20], 0);
+    EXPECT_EQ(d.host()[22], 1);
+    expect_silence();
+    cudaMemcpy2D(d.data, 20, host, 9, 10, 5, kIn);  // @from_pitch
+    expect_failure({"cudaMemcpy2D" + std::string(traced ? "..@from_pitch" : "") +
+                    "..invalid pitch argument: rows of 10 bytes, every 9 bytes"},
+                   cudaErrorInvalidPitchValue);
+    cudaMemcpy2D(d.data, 9, host, 20, 10, 5, kIn);
+    expect_failure({"cudaMemcpy2D..every 9 bytes"}, cudaErrorInvalidPitchValue);
+    cudaMemset2D(d.data, 9, 1, 10, 5);
+    expect_failure({"cudaMemset2D..every 9 bytes"}, cudaErrorInvalidPitchValue);
+    cudaMemcpy2D(d.data, 30, host, 10, 10, 5, kIn);
+    expect_failure({"cudaMemcpy2D..10 bytes to memory outside an array"}, cudaErrorInvalidValue);
+    cudaMemset2D(d.data, 30, 1, 20, 4);  // @fill_rows
+    expect_failure({"cudaMemset2D" + std::string(traced ? "..@fill_rows" : "") +
+                    "..20 bytes in the last 10 of an array of 100"},
+                   cudaErrorInvalidValue);
+}
+
 __global__ void divide(int* out, int by, unsigned by_unsigned) {
     if (threadIdx.x == 3) out[3] = out[64] / by;  // @divide
     if (threadIdx.x == 2) out[2] = unsigned(out[64]) % by_unsigned;  // @rest

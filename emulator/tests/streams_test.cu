@@ -121,6 +121,18 @@ TEST_F(Streams, Copies) {
     expect_silence();
 }
 
+// A fill of pinned memory has ended when the call returns, unless it is an Async.
+TEST_F(Streams, FillsOfPinnedMemory) {
+    create(kNonBlocking);
+    cudaMemset(pinned, 0, 256);
+    add_one<<<1, 64, 0, s>>>(pinned);
+    expect_silence();
+    cudaDeviceSynchronize();
+    cudaMemsetAsync(pinned, 0, 256);  // @fill_pinned
+    add_one<<<1, 64, 0, s>>>(pinned);
+    expect_problem({"race between streams: @add reads what the cudaMemset at @fill_pinned writes"});
+}
+
 TEST_F(Streams, AreReportedOnce) {
     create(kNonBlocking);
     for (int i = 0; i < 3; ++i) {
