@@ -271,6 +271,15 @@ TEST_F(Programs, Symbols) {
     expect_reversed();
     EXPECT_TRUE(!cudaGetSymbolSize(&bytes, taken) && bytes == sizeof host);
     EXPECT_TRUE(!cudaMemcpyFromSymbol(host, (const void*)taken, sizeof host) && host[1] == 62);
+    expect_silence();
+    EXPECT_EQ(cudaMemcpyToSymbol(taken, host, 8, sizeof host - 8), cudaSuccess);
+    for (const size_t offset : {sizeof host - 7, size_t(-4)}) {
+        cudaMemcpyToSymbol(taken, host, 8, offset);  // @past_the_variable
+        expect_failure({"cudaMemcpyToSymbol at @past_the_variable: the variable has 256 bytes, not "
+                        "8 from " +
+                        std::to_string(offset) + " on"},
+                       cudaErrorInvalidValue);
+    }
 }
 
 __global__ void reverse(int* out, const int* in) { out[threadIdx.x] = 63 - in[threadIdx.x]; }
