@@ -115,7 +115,7 @@ TEST_F(Streams, Copies) {
     }
     create(kNonBlocking);
     int own[64] = {};
-    // Not pinned, so the call waits.
+    // Pageable, so the call waits.
     cudaMemcpyAsync(ints.data, own, 256, cudaMemcpyHostToDevice, s);
     add_one<<<1, 64, 0, t>>>(ints.data);
     expect_silence();
