@@ -1,5 +1,5 @@
-// 04_unroll: the same bytes in fewer passes through local memory: a pad and new places for the work-items keep its banks
-// free of conflicts. The multiply-adds follow a serpentine order, so that each shares an operand with the one before.
+// 04_unroll: the same bytes in fewer passes through local memory: a pad and another arrangement of the work-items keep its
+// banks free of conflicts. The multiply-adds follow a serpentine order, so that each shares an operand with the one before.
 //
 //                    B  K x N
 //                    8 [== 128 ==] .     8 rows of B's tile -> Bs
@@ -8,7 +8,7 @@
 //    .128.           . [128 x 128] .     8 columns of A's tile -> As, transposed: As[k][row]
 //    . | .           .  . . . . .  .
 //
-// Changed:  a pad; four 4 x 4 and another place for each work-item; multiply-adds in serpentine order.
+// Changed:  As is padded; four 4 x 4 sub-tiles a work-item, in another arrangement; multiply-adds in serpentine order.
 // See also: 04_unroll/matmul.cu; Fixstars slides 54 to 56 (slide 55 declares ab[4][4] where 8 x 8 are used)
 
 enum { kThreadM = 8 };  // rows of C per work-item
