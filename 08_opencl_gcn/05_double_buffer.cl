@@ -54,7 +54,7 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
 
     float acc[kThreadM][kThreadN] = {{0.0f}};
 #ifdef cl_nv_pragma_unroll
-#pragma unroll 2  // two k-tiles a turn, so that NVIDIA's compiler knows the buffers' addresses
+#pragma unroll 2  // two k-tiles an iteration, so that NVIDIA's compiler knows the buffers' addresses
 #endif
     for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
         // Reads nothing past K. The condition is the same for all work-items, so GCN makes it a scalar branch.

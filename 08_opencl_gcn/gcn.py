@@ -96,8 +96,8 @@ def reachable(edges, start, without=None):
 
 
 def main_loop(blocks, successors):
-    """The natural loop with the most MACs, of equals the innermost: its instructions, and those of one turn in their
-    order."""
+    """The natural loop with the most MACs, of equals the innermost: its instructions, and those of one iteration
+    in their order."""
     def dominates(a, b):
         return b not in reachable(successors, 0, without=a)
 
@@ -117,14 +117,14 @@ def main_loop(blocks, successors):
         raise Unreadable("there is no loop with multiply-adds")
 
     @functools.cache
-    def turn(block):
-        """One turn of the loop: the path to the latch with the most loads. Only the last turn branches around them."""
+    def iteration(block):
+        """The path to the latch with the most loads. Only the last iteration branches around them."""
         if block == latch:
             return [latch]
-        ways = [turn(onward) for onward in successors[block] if onward in loop and not dominates(onward, block)]
+        ways = [iteration(onward) for onward in successors[block] if onward in loop and not dominates(onward, block)]
         return max(([block] + way for way in ways if way), key=lambda way: count(LOAD, code(way)), default=[])
 
-    return code(loop), code(turn(header))
+    return code(loop), code(iteration(header))
 
 
 def count(pattern, instructions):
@@ -137,20 +137,21 @@ def registers(operands):
     return {n for one, first, last in found for n in range(int(one or first), int(one or last) + 1)}
 
 
-def macs_load_to_wait(turn):
+def macs_load_to_wait(iteration):
     """The MACs between a global load and the first s_waitcnt that completes it, going round: the least of all loads, or
     None."""
     least = []
-    for at, (opcode, operands) in enumerate(turn):
+    for at, (opcode, operands) in enumerate(iteration):
         if not re.match(LOAD, opcode):
             continue
         load, loaded, after = f"{opcode} {operands}", registers(operands.split(",")[0]), []
-        for opcode, operands in turn[at + 1:] + turn[:at]:
+        for opcode, operands in iteration[at + 1:] + iteration[:at]:
             if opcode == "s_waitcnt":
                 if not re.fullmatch(r"((vm|exp|lgkm)cnt\(\d+\)[ &,]*)+", operands):
                     raise Unreadable(f"s_waitcnt {operands}")
                 outstanding = re.search(r"vmcnt\((\d+)\)", operands)
-                # They complete in order: if no more are outstanding than were issued after it, it isn't one of them.
+                # If no more are outstanding than were issued after it, it isn't one of them: they complete in order.
+                # (FLAT loads need not, if some of them read LDS. All of these read global memory.)
                 if outstanding and int(outstanding[1]) <= count(VECTOR_MEMORY, after):
                     break
             elif registers(operands) & loaded:
@@ -181,12 +182,12 @@ def read(stage, text):
         figures[name] = int(found[0])
     vgprs, sgprs, lds, *spills = figures.values()
     waves = waves_per_simd(vgprs, sgprs, lds)
-    loop, turn = main_loop(*control_flow(text))
+    loop, iteration = main_loop(*control_flow(text))
     macs, valu = count(MAC, loop), count("v_", loop)
     counts = [count(pattern, loop) for pattern in (LOAD, "ds_read", "ds_write", "s_barrier", MAC)]
     shares = [round(macs / len(loop), 4), round(macs / valu, 4)]
     row = (stage, vgprs, sgprs, lds, *spills, waves, waves * SIMDS, len(loop), *counts, *shares,
-           macs_load_to_wait(turn))
+           macs_load_to_wait(iteration))
     return dict(zip(COLUMNS, row, strict=True))
 
 

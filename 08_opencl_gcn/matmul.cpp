@@ -83,9 +83,9 @@ void list(const std::vector<FoundDevice>& devices, size_t chosen) {
     }
 }
 
-// Verified before the default shape, which is square and has whole tiles: several tiles each way, the
-// last ones with little in them. More down than to the right, so that a kernel which takes rows for
-// columns writes wrong elements, and not outside C.
+// Verified before the default shape, which is square and has whole tiles. Here there are several
+// tiles along M, N and K, the last of which are partial. M is larger than N, so that a kernel that
+// swaps rows and columns writes wrong elements of C instead of writing outside C.
 constexpr Shape kBeforeDefault = {257, 129, 9};
 
 void run_stages(const OpenClOptions& options, const FoundDevice& device) {

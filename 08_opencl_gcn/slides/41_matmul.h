@@ -1,5 +1,5 @@
 // Slide 41, the sequential code: C = A * B. No element of C needs another one, so the loops over i
-// and j can run in parallel. The turns of the loop over k add to the same sum.
+// and j can run in parallel. The iterations of the loop over k add to the same sum.
 #pragma once
 
 inline void matmul(const float* A, const float* B, float* C, int M, int N, int K) {
