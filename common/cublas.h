@@ -19,21 +19,19 @@ inline void check_cublas(cublasStatus_t status, const std::string& call) {
 class Cublas {
 public:
     Cublas() {
-        check_cublas(cublasCreate(&handle_), "cublasCreate");
         // This mode does not round to TF32.
-        check_cublas(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");
+        check_cublas(cublasSetMathMode(cublas_.handle, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");
     }
-    ~Cublas() { cublasDestroy(handle_); }
-    Cublas& operator=(Cublas&&) = delete;  // neither moved nor copied
 
     // in: the type of A and B. out: the type of C. compute: the type in which products are added
     // up.
     void multiply(int M, int N, int K, const void* A, const void* B, void* C, cudaDataType_t in,
                   cudaDataType_t out, cublasComputeType_t compute) {
         const auto multiply = [&](auto one, auto zero) {
-            check_cublas(cublasGemmEx(handle_, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &one, B, in, N, A,
-                                      in, K, &zero, C, out, N, compute, CUBLAS_GEMM_DEFAULT),
-                         "cublasGemmEx");
+            check_cublas(
+                cublasGemmEx(cublas_.handle, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &one, B, in, N, A,
+                             in, K, &zero, C, out, N, compute, CUBLAS_GEMM_DEFAULT),
+                "cublasGemmEx");
         };
         if (compute == CUBLAS_COMPUTE_16F) multiply(half(1.0f), half(0.0f));
         else if (compute == CUBLAS_COMPUTE_64F) multiply(1.0, 0.0);
@@ -41,5 +39,12 @@ public:
     }
 
 private:
-    cublasHandle_t handle_ = nullptr;
+    struct Handle {
+        cublasHandle_t handle = nullptr;
+        Handle() { check_cublas(cublasCreate(&handle), "cublasCreate"); }
+        ~Handle() { cublasDestroy(handle); }
+        Handle& operator=(Handle&&) = delete;  // neither moved nor copied
+    };
+
+    Handle cublas_;
 };
