@@ -221,9 +221,8 @@ const int Machine::kDefaultSize = 4096;
 const std::vector<Shape> Machine::kBeforeDefault = {};
 std::vector<Shape> Machine::shapes_for(const ConfigFacts&) { return {}; }
 OptionTable Machine::options(Options& o) {
-    return {
-        {"--rested", "", "time launches after a pause alone, in half the time", flag(o.rested)},
-        {"--best-lt", "", "also time the fastest algorithm that cuBLASLt names", flag(o.best_lt)}};
+    return {{"--rested", "", "time launches after a pause alone, in half the time", flag(o.rested)},
+            {"--best-lt", "", "also time the fastest algorithm of cuBLASLt", flag(o.best_lt)}};
 }
 
 Machine::Machine(const Options& options, const Facts& facts)

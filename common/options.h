@@ -87,7 +87,7 @@ struct Options : RunOptions {
     std::optional<Gpu> gpu;  // predict for this GPU rather than for the one at hand
     bool bf16 = false;  // operands of bfloat16 in place of FP16
     bool rested = false;  // GPU: time only launches after a pause
-    bool best_lt = false;  // GPU: also time the fastest algorithm that cuBLASLt names
+    bool best_lt = false;  // GPU: also time the fastest algorithm of cuBLASLt
     bool lines = false;  // emulator: print the traffic of every source line
     std::string lines_csv;  // emulator: the file for that traffic; empty: none
     bool all_configs = false;  // emulator: every configuration of the kernel must be launched

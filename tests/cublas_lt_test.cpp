@@ -1,5 +1,5 @@
-// Each of the algorithms that cuBLASLt names, in each precision, computes the product that the
-// harness verifies. If it computed another one, its time would mean nothing.
+// Each of the algorithms that cuBLASLt's heuristic returns, in each precision, computes the product
+// that the harness verifies. If it computed another one, its time would mean nothing.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
