@@ -14,10 +14,10 @@ struct Limits {
     double half2_gflops;  // FP16 pairs on CUDA cores
     double tensor_gflops;  // tensor cores: FP16 in, FP32 accumulate; by mma_sync
     double wgmma_gflops = 0;  // the same by wgmma
-    double l2_gbs = 0;  // loads that hit L2, each sector by one block
+    double l2_gbs = 0;  // L2's bandwidth, where no two blocks load the same sector
 };
 
-using Limit = double Limits::*;  // a reference to one of them
+using Limit = double Limits::*;  // which of them
 
 // The unit that a stage computes with, and what its accumulator can hold.
 struct Arithmetic {
@@ -48,21 +48,22 @@ using Launcher = void (*)(int M, int N, int K, const In* A, const In* B, Out* C)
 // One of the configurations of a kernel among which a launcher chooses.
 struct ConfigFacts {
     std::string name;
-    int m, n;  // rows and columns of C that its blocks, or those of a cluster, compute together
-    int k;  // the depth of a k-tile, times the number of split-K slices
+    int m, n;  // rows and columns of C that one block, or one cluster of blocks, computes
+    int k;  // the extent of a k-tile along k, times the number of split-K slices
     bool few_tiles = false;  // it takes only shapes of so few tiles that several blocks share one
 };
 
 // Facts about a stage that do not depend on the type of its operands.
 struct Facts {
-    // How many elements of A and B a launch loads from global memory. The emulator counts them and
-    // fails the stage if the count differs. nullptr: nothing is stated, and the table shows the
-    // count.
+    // What a launch loads from global memory, in elements of A and B; a float beside halves counts
+    // as two. The emulator counts the bytes and fails the stage if they differ. nullptr: nothing is
+    // stated, and the table shows the count.
     double (*loaded_elements)(double M, double N, double K) = nullptr;
     // How many bytes a launch loads from shared memory, checked likewise. nullptr: none.
     double (*shared_loaded_bytes)(double M, double N, double K) = nullptr;
     Arithmetic arithmetic = kFp32;
-    // How many floats a launch stores, not counting atomicAdd. nullptr: each element of C once.
+    // What a launch stores, not counting atomicAdd: M * N for the elements of C, whatever their
+    // type, and all else in floats. nullptr: each element of C once.
     double (*stored_elements)(double M, double N, double K) = nullptr;
     // The configurations among which the launcher chooses (see fastest()), and the name of the one
     // that it chooses for a shape.

@@ -26,7 +26,7 @@ using Columns = std::vector<Column>;
 
 // `value` times `factor`; "-" stays as it is.
 std::string scaled(const std::string& value, double factor, const char* pattern);
-std::string as_time(const std::string& ms);  // "22.4 ms", "94.8 us"
+std::string as_time(const std::string& ms);  // "22.40 ms", "94.8 us"
 std::string as_tera(const std::string& giga);  // "51.49"
 std::string as_percent(const std::string& percent);
 
