@@ -2,7 +2,8 @@
 
 There is no warning. A stage is compiled to machine code, for the architecture of the nvcc line in its chapter's README,
 or else for sm_75 and sm_90: no spill, no stack frame, no wgmma that ptxas serialises, and the shared memory that the
-README states. Other programs are compiled only as far as errors and warnings need, which takes a third of the time.
+README or the notes state. Other programs are compiled only as far as errors and warnings need, which takes a third of
+the time.
 """
 import functools
 import glob
@@ -22,7 +23,7 @@ KERNELS = re.compile(r"Compiling entry function '(\w+)' for '(sm_\w+)'\n"
 STAGES, OTHERS = listed("stage"), listed("step", "product", "other", "gpu")
 
 
-def of(programs):
+def for_each(programs):
     return pytest.mark.parametrize("program", programs, ids=lambda each: f"{each.chapter}.{each.source.stem}")
 
 
@@ -34,19 +35,19 @@ def included(source):
 
 @functools.lru_cache(None)
 def compiler():
-    """nvcc's path, and its version."""
+    """nvcc's path, and the versions of nvcc and of the host compiler that it calls."""
     named = os.environ.get("NVCC", "")  # it is NOTFOUND if CMake has found no nvcc
     path = named if os.path.exists(named) else tool("nvcc")
-    return path, call(path, "--version").stdout
+    return path, call(path, "--version").stdout + call("g++", "--version").stdout
 
 
 def nvcc(program, words, made):
     """Compiles a program with the options `words`; fails at a warning. Returns nvcc's output, or the output kept from
-    an earlier run if neither the program nor the harness nor nvcc has changed."""
-    path, version = compiler()
+    an earlier run if neither the program nor the harness nor a compiler has changed."""
+    path, versions = compiler()
     name = f"{program.target()}.{made.name}.nvcc"
     harness = sorted(file for file in (ROOT / "common").rglob("*") if file.is_file())
-    inputs = unchanged.hash_of(version, " ".join(map(str, words)), included(program.source), *harness)
+    inputs = unchanged.hash_of(versions, " ".join(map(str, words)), included(program.source), *harness)
     if (said := unchanged.said_when_it_passed(name, inputs)) is not None:
         return said
     run = call(path, *words, "-Werror=all-warnings", "-o", made, cwd=ROOT)
@@ -57,22 +58,23 @@ def nvcc(program, words, made):
 
 
 def line(program):
-    """The options of the nvcc line on the chapter's pages without -arch=native and -o FILE, and the shared memory that
-    the pages state."""
-    pages = "".join(page.read_text() for page in (ROOT / program.chapter).glob("*.md"))
-    found = re.search(rf"^    nvcc (.* {program.chapter}/matmul\.cu .*)$", pages, re.M)
+    """The options of the nvcc line on the chapter's pages, the same on all, without -arch=native and -o FILE, and the
+    shared memory that the pages state."""
+    pages = "".join(page.read_text() for page in sorted((ROOT / program.chapter).glob("*.md")))
+    found = re.findall(rf"^    nvcc (.* {program.chapter}/matmul\.cu .*)$", pages, re.M)
     stated = re.search(r"^Shared memory per block: (\d+) bytes", pages, re.M)
     assert found, "the pages need a line '    nvcc ... NN_name/matmul.cu ...'"
     assert stated, "the pages need a line 'Shared memory per block: ... bytes'"
-    words = shlex.split(found[1], comments=True)
+    words, *others = [shlex.split(line, comments=True) for line in found]
+    assert all(other == words for other in others), "the nvcc lines of the pages differ"
     at = words.index("-o")
     return [word for word in words[:at] + words[at + 2:] if word != "-arch=native"], int(stated[1])
 
 
-@of(STAGES[:1])
+@for_each(STAGES[:1])
 def test_the_line_builds_it_alone(program, tmp_path):
-    """The line as it is, without -O3, which only matters for host code. Other programs use the same harness and
-    libraries."""
+    """The line for sm_75, with warnings of the host compiler, and without its optimisation, which takes long. Other
+    programs use the same harness and libraries."""
     words = []
     for word in line(program)[0]:
         if word != "-O3":
@@ -80,7 +82,7 @@ def test_the_line_builds_it_alone(program, tmp_path):
     nvcc(program, ["-O0", "-arch=sm_75", "-Xcompiler=-Wall,-Wextra", *words], tmp_path / "alone")
 
 
-@of(STAGES)
+@for_each(STAGES)
 def test_machine_code(program, tmp_path):
     words, stated = line(program)
     named = {*re.findall(r"code=(sm_\w+)", " ".join(words))}  # if other architectures lack its instructions
@@ -100,9 +102,10 @@ def test_machine_code(program, tmp_path):
         assert int(shared or 0) == stated, f"{sm} {name}: {shared} bytes of shared memory, not {stated}"
 
 
-@of(OTHERS)
+@for_each(OTHERS)
 def test_no_warning(program, tmp_path):
-    """For the newest architecture; a program that is no step also for the oldest, if that lacks instructions."""
+    """For the newest architecture whose instructions the book uses; a program that is no step also for the oldest, if
+    that lacks instructions."""
     numbers = ["90a"]
     if program.kind != "step" and re.search(r"mma\.h>|/ptx/", included(program.source)):
         numbers.append("75")
