@@ -2,8 +2,12 @@
 // other multiplies them on a tensor core. PTX documents which lane holds which element, so a lane
 // can store its accumulators to C itself, without staging them in shared memory as in 06.
 //
-//    lane 0 1 2 3        0 1 2 3        of each 16 x 8 tile of C a lane holds four elements:
-//         4 5 6 7  ...   4 5 6 7        two neighbours in row lane / 4, two in the row 8 below
+//    row 0   0 0 1 1 2 2 3 3     which lane holds each element of a 16 x 8 tile of C: two
+//    row 1   4 4 5 5 6 6 7 7     neighbours in row lane / 4, and two in the row 8 below
+//     ...
+//    row 8   0 0 1 1 2 2 3 3
+//    row 9   4 4 5 5 6 6 7 7
+//     ...
 //
 // Changed:  (from 06) ldmatrix and mma.sync replace WMMA; lanes store their accumulators to C.
 #include <cuda_pipeline.h>
