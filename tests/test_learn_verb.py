@@ -68,6 +68,23 @@ def test_what_does_not_end(monkeypatch, tmp_path):
     assert not verdict.done and "not ended" in verdict.said
 
 
+def test_a_long_message_fits_the_screen(tmp_path):
+    words = "  what the third thread reads and writes" * 5
+    run = subprocess.CompletedProcess([], 1, "", f"a: 1 x 1 x 1\n    race:{words}\n  short  line\n")
+    first, *lines, last = learn.message(run, tmp_path / "a.cu").split("\n")
+    assert (first, last) == ("1 x 1 x 1", "  short  line") and max(map(len, lines)) <= learn.COLUMNS
+    assert " ".join(lines).split() == ["race:", *words.split()] and all(line.startswith("    ") for line in lines)
+
+
+def test_a_count_is_of_the_statement_that_begins_in_a_line():
+    text = "x = Bs[0];\nload(\n    x,  // of Bs\n    &As[0]);\nload(x, &Bs[0]);\n"
+    lines = [{"line": f"a.cu:{number}", "memory": "shared", "kind": "load", "requests": "2", "cost": cost}
+             for number, cost in ((1, "2"), (2, "8"), (5, "6"))]
+    assert learn.line_count("wavefronts per load of As", lines, text) == 4
+    assert learn.line_count("wavefronts per load of Bs", lines, text) == 2
+    assert learn.line_count("wavefronts per load of Cs", lines, text) is None
+
+
 def test_hints_follow_each_other(typed):
     hints = FIRST.hints()
     said = [typed(FIRST.name, "--hint").stdout for _ in range(len(hints) + 1)]

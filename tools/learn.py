@@ -31,6 +31,7 @@ PROGRESS = FOLDER / "progress.json"
 SHAPES = ("1x1x1", "7x5x3", "37x129x65", "130x264x24")
 SECONDS = 30  # after which a program does not end
 LINES = 14  # of a program's message
+COLUMNS = 78  # of what is said below the table, which is indented
 ELEMENT = {"fp32": 4, "fp16": 2}
 GREEN, RED, FAINT, BOLD = ("\033[32m", "\033[31m", "\033[2m", "\033[1m")
 
@@ -62,14 +63,23 @@ def shapes_of(settings, multiples):
     return ",".join(dict.fromkeys(rounded))
 
 
+def statement(source, number):
+    """The code from a line on, counted from 1, to the end of a statement; without comments."""
+    code = ""
+    for line in source[number - 1:]:
+        code += line.partition("//")[0].rstrip()
+        if code.endswith((";", "{", "}")):
+            break
+    return code
+
+
 def line_count(what, lines, text):
-    """A goal's count of the source lines that name an array, such as "wavefronts per load of Bs", or None."""
+    """A goal's count of the statements that name an array, such as "wavefronts per load of Bs", or None."""
     unit, access, array = exercises.COUNT.fullmatch(what).groups()
     source = text.split("\n")
     cost = requests = 0
     for each in lines:
-        number = int(each["line"].rpartition(":")[2])
-        code = source[number - 1].partition("//")[0] if number <= len(source) else ""
+        code = statement(source, int(each["line"].rpartition(":")[2]))
         memory = {"wavefronts": "shared", "sectors": "global"}.get(unit, each["memory"])
         if re.search(rf"\b{array}\b", code) and each["kind"] == access.split()[0] and each["memory"] == memory:
             cost += int(each["cost"])
@@ -98,9 +108,19 @@ def judged(goal, counted, text):
     return counted is not None and goal.met(counted), figure
 
 
+def filled(line):
+    """A line of a message, broken where it is too long for the screen."""
+    if len(line) <= COLUMNS:
+        return line
+    indent = re.match(" *", line)[0]
+    return textwrap.fill(line.strip(), COLUMNS, initial_indent=indent, subsequent_indent=indent + "  ",
+                         break_long_words=False, break_on_hyphens=False)
+
+
 def message(run, file):
     """A program's message, without the name of the file in front."""
-    lines = re.sub(rf"(?m)^(?:[^\s:]*/)?{re.escape(file.stem)}: ", "", run.stderr.strip("\n")).split("\n")
+    text = re.sub(rf"(?m)^(?:[^\s:]*/)?{re.escape(file.stem)}: ", "", run.stderr.strip("\n"))
+    lines = "\n".join(map(filled, text.split("\n"))).split("\n")
     return "\n".join(lines[:LINES] + [f"... and {len(lines) - LINES} lines more"] * (len(lines) > LINES))
 
 
@@ -168,7 +188,7 @@ def costly(lines):
     unit, why, _ = advice.UNITS[worst["memory"]]
     cost, ideal = (int(worst[column]) / int(worst["requests"]) for column in ("cost", "at_best"))
     return textwrap.fill(f"{worst['line']}: a warp's {worst['kind']} takes {cost:.1f} {unit} of {worst['memory']} "
-                         f"memory where {ideal:.1f} could do: {why}.", 78, break_on_hyphens=False)
+                         f"memory where {ideal:.1f} could do: {why}.", COLUMNS, break_on_hyphens=False)
 
 
 def check_program(exercise, file):
