@@ -12,7 +12,7 @@
 //
 // See also: 01_naive/matmul.cu; Fixstars slides 41 to 45 (slide 42 takes row and column as here, 44 exchanged)
 
-// The host pads M, N and K to whole tiles: no kernel here needs a guard.
+// The host pads M, N and K to whole tiles, so the kernel needs no guard.
 kernel __attribute__((reqd_work_group_size(16, 16, 1)))
 void matmul(int M, int N, int K, global const float* A, global const float* B, global float* C) {
     const int row = get_global_id(1);

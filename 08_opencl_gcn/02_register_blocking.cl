@@ -7,7 +7,7 @@
 enum { kThreadM = 8 };  // rows of C per work-item
 enum { kThreadN = 8 };  // columns of C per work-item
 
-// The host pads M, N and K to whole tiles: no kernel here needs a guard.
+// The host pads M, N and K to whole tiles, so the kernel needs no guard.
 kernel __attribute__((reqd_work_group_size(16, 16, 1)))
 void matmul(int M, int N, int K, global const float* A, global const float* B, global float* C) {
     const int row = get_global_id(1) * kThreadM;

@@ -16,7 +16,7 @@ enum { kThreadN = 8 };  // columns of C per work-item
 enum { kTileM = 16 * kThreadM };  // rows of C per work-group
 enum { kTileN = 16 * kThreadN };  // columns of C per work-group
 
-// The host pads M, N and K to whole tiles: no kernel here needs a guard.
+// The host pads M, N and K to whole tiles, so the kernel needs no guard.
 kernel __attribute__((reqd_work_group_size(16, 16, 1)))
 void matmul(int M, int N, int K, global const float* A, global const float* B, global float* C) {
     local float As[kTileM];

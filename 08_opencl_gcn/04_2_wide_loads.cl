@@ -26,7 +26,7 @@ void store_tiles(local float (*As)[kTileM], int a_row, int a_k, float4 a_next,
     *(local float4*)&Bs[b_k][b_col] = b_next;
 }
 
-// The host pads M, N and K to whole tiles: no kernel here needs a guard.
+// The host pads M, N and K to whole tiles, so the kernel needs no guard.
 kernel __attribute__((reqd_work_group_size(16, 16, 1)))
 void matmul(int M, int N, int K, global const float* A, global const float* B, global float* C) {
     local float As[kTileK][kTileM] __attribute__((aligned(16)));
