@@ -91,14 +91,14 @@ cudaError_t record(cudaEvent_t event, cudaStream_t stream) {
 }
 
 cudaError_t wait(cudaStream_t stream, cudaEvent_t event) {
-    Capture *const mine = capture_of(stream), *const its = capture_of(event);
-    const auto either = [&](const Capture& c) { return &c == mine || &c == its; };
-    if (!its) return invalidate(either, cudaErrorStreamCaptureIsolation);
-    if (mine && mine != its) return invalidate(either, cudaErrorStreamCaptureMerge);
+    Capture *const of_stream = capture_of(stream), *const of_event = capture_of(event);
+    const auto either = [&](const Capture& c) { return &c == of_stream || &c == of_event; };
+    if (!of_event) return invalidate(either, cudaErrorStreamCaptureIsolation);
+    if (of_stream && of_stream != of_event) return invalidate(either, cudaErrorStreamCaptureMerge);
     if (streams::is_default(stream)) return invalidate(either, cudaErrorStreamCaptureImplicit);
-    if (!its->graph) return set_last_error(cudaErrorStreamCaptureInvalidated);
-    const Before& before = its->events[event];
-    its->streams[stream].insert(before.begin(), before.end());  // the stream may join only now
+    if (!of_event->graph) return set_last_error(cudaErrorStreamCaptureInvalidated);
+    const Before& before = of_event->events[event];
+    of_event->streams[stream].insert(before.begin(), before.end());  // the stream may join only now
     return cudaSuccess;
 }
 

@@ -48,8 +48,8 @@ size_t static_shared(const void* kernel) {
 
 static size_t allowed_dynamic_shared(const void* kernel) {
     size_t bytes = kStaticShared - std::min(kStaticShared, static_shared(kernel));
-    for (const auto& [of, most] : allowed)
-        if (!kernel || of == kernel) bytes = std::max(bytes, most);
+    for (const auto& [its_kernel, most] : allowed)
+        if (!kernel || its_kernel == kernel) bytes = std::max(bytes, most);
     return bytes;
 }
 

@@ -77,8 +77,8 @@ using streams::is_blocking, streams::is_default;
 Known all_of(cudaStream_t stream) {
     Known all = known[is_default(stream) ? nullptr : stream];
     if (is_default(stream)) {
-        for (const auto& [other, its] : known)
-            if (is_blocking(other)) join(all, its);
+        for (const auto& [other, operations] : known)
+            if (is_blocking(other)) join(all, operations);
     } else if (is_blocking(stream)) {
         join(all, known[nullptr]);
     }
@@ -215,7 +215,7 @@ void wait(cudaStream_t stream, cudaEvent_t event) {
 void host_waits_for(cudaStream_t stream) { complete(all_of(stream)); }
 void host_waits_for(cudaEvent_t event) { complete(events[event]); }
 void host_waits_for_all() {
-    for (const auto& [stream, its] : known) join(host, its);
+    for (const auto& [stream, operations] : known) join(host, operations);
     earlier.clear();
 }
 

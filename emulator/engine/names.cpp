@@ -95,13 +95,13 @@ uint3 unflatten(uint64_t number, dim3 extent) {
 }
 
 // Every thread calls this, mostly for arrays that are known already.
-void record_array(const char* of, int index, const char* name, const volatile void* first,
+void record_array(const char* owner, int index, const char* name, const volatile void* first,
                   size_t bytes, const Extents& extents) {
     const auto begin = reinterpret_cast<uintptr_t>(first);
     const auto dynamic = reinterpret_cast<uintptr_t>(builtins.dynamic_shared);
     const uintptr_t end = bytes ? begin + bytes : dynamic + run.shared_bytes;
     const unsigned rank = run.ranks > 1 ? rank_of(current_thread) : 0;
-    shared_names::add({of, name, index, rank, begin, end, bytes == 0, extents});
+    shared_names::add({owner, name, index, rank, begin, end, bytes == 0, extents});
 }
 
 }  // namespace emulator

@@ -33,16 +33,16 @@ struct Overflow {
     const Type* type;
 };
 
-void report_overflow(const Overflow& of, uintptr_t left, const char* sign, uintptr_t right) {
+void report_overflow(const Overflow& overflow, uintptr_t left, const char* sign, uintptr_t right) {
     if (!emulator::run.running || !emulator::in_kernel) return;
     const emulator::EmulatorsWork work;
-    const int unused = 64 - (1 << of.type->info / 2);
+    const int unused = 64 - (1 << overflow.type->info / 2);
     const auto number = [&](uintptr_t bits) {
         return std::to_string(int64_t(uint64_t(bits) << unused) >> unused);
     };
-    emulator::fail("overflow: at " + of.at.name() + " " + number(left) + sign + number(right) +
-                   " does not fit in " + of.type->name + " (" + emulator::block_name() + ", " +
-                   emulator::thread_name(emulator::current_thread) +
+    emulator::fail("overflow: at " + overflow.at.name() + " " + number(left) + sign +
+                   number(right) + " does not fit in " + overflow.type->name + " (" +
+                   emulator::block_name() + ", " + emulator::thread_name(emulator::current_thread) +
                    "): compute a large index with size_t");
 }
 
@@ -70,20 +70,20 @@ void __ubsan_handle_type_mismatch_v1(const TypeMismatch* mismatch, uintptr_t add
          cudaErrorIllegalAddress);
 }
 
-void __ubsan_handle_add_overflow(const Overflow* of, uintptr_t left, uintptr_t right) {
-    report_overflow(*of, left, " + ", right);
+void __ubsan_handle_add_overflow(const Overflow* overflow, uintptr_t left, uintptr_t right) {
+    report_overflow(*overflow, left, " + ", right);
 }
-void __ubsan_handle_sub_overflow(const Overflow* of, uintptr_t left, uintptr_t right) {
-    report_overflow(*of, left, " - ", right);
+void __ubsan_handle_sub_overflow(const Overflow* overflow, uintptr_t left, uintptr_t right) {
+    report_overflow(*overflow, left, " - ", right);
 }
-void __ubsan_handle_mul_overflow(const Overflow* of, uintptr_t left, uintptr_t right) {
-    report_overflow(*of, left, " * ", right);
+void __ubsan_handle_mul_overflow(const Overflow* overflow, uintptr_t left, uintptr_t right) {
+    report_overflow(*overflow, left, " * ", right);
 }
-void __ubsan_handle_divrem_overflow(const Overflow* of, uintptr_t left, uintptr_t right) {
-    report_overflow(*of, left, " / ", right);
+void __ubsan_handle_divrem_overflow(const Overflow* overflow, uintptr_t left, uintptr_t right) {
+    report_overflow(*overflow, left, " / ", right);
 }
-void __ubsan_handle_negate_overflow(const Overflow* of, uintptr_t value) {
-    report_overflow(*of, 0, " - ", value);
+void __ubsan_handle_negate_overflow(const Overflow* overflow, uintptr_t value) {
+    report_overflow(*overflow, 0, " - ", value);
 }
 
 }  // extern "C"

@@ -35,9 +35,9 @@ uint64_t mark(const uint64_t* memory) {
     return reinterpret_cast<uintptr_t>(memory) ^ 0x7265697272616200;
 }
 
-std::string numbers(std::initializer_list<int64_t> of) {
+std::string numbers(std::initializer_list<int64_t> all) {
     std::string text;
-    for (const int64_t number : of) text += "," + std::to_string(number);
+    for (const int64_t number : all) text += "," + std::to_string(number);
     return text;
 }
 

@@ -123,7 +123,7 @@ struct thread_block_tile : lanes {
 struct thread_group {
     unsigned mask;  // 0: the block
     thread_group(thread_block) : mask(0) {}
-    thread_group(const lanes& of) : mask(of.mask) {}
+    thread_group(const lanes& group) : mask(group.mask) {}
     void sync(EMULATOR_SITE) const { mask ? __syncwarp(mask, file, line) : thread_block::sync(file, line); }
     unsigned thread_rank() const { return mask ? lanes{mask}.thread_rank() : emulator::rank_in_block(); }
     unsigned size() const { return mask ? lanes{mask}.size() : emulator::threads_of_block(); }
@@ -131,19 +131,19 @@ struct thread_group {
 };
 template <unsigned Size, class Group>
 thread_block_tile<Size, Group> tiled_partition(const Group&) { return {}; }
-inline thread_group tiled_partition(const thread_group& of, unsigned size) {
-    const unsigned own = lanes{of.mask ? of.mask : ~0u}.thread_rank() / size, all = of.mask ? of.mask : ~0u;
+inline thread_group tiled_partition(const thread_group& parent, unsigned size) {
+    const unsigned own = lanes{parent.mask ? parent.mask : ~0u}.thread_rank() / size, all = parent.mask ? parent.mask : ~0u;
     unsigned found = 0;
     for (unsigned left = all, rank = 0; left; left &= left - 1, ++rank)
         if (rank / size == own) found |= left & -left;
     return lanes{found};
 }
-inline coalesced_group binary_partition(const lanes& of, bool predicate, EMULATOR_SITE) {
-    return {{__match_any_sync(of.mask, predicate, file, line)}};
+inline coalesced_group binary_partition(const lanes& group, bool predicate, EMULATOR_SITE) {
+    return {{__match_any_sync(group.mask, predicate, file, line)}};
 }
 template <class Group, class Label>
-coalesced_group labeled_partition(const Group& of, Label label, EMULATOR_SITE) {
-    return {{__match_any_sync(of.mask, label, file, line)}};
+coalesced_group labeled_partition(const Group& group, Label label, EMULATOR_SITE) {
+    return {{__match_any_sync(group.mask, label, file, line)}};
 }
 template <class Group> void sync(const Group& group, EMULATOR_SITE) { group.sync(file, line); }
 template <class Group, class Function> void invoke_one(const Group& group, Function function) {

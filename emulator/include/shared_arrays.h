@@ -28,9 +28,9 @@ constexpr Extents extents_of() {
 template <class T>
 inline constexpr Extents kExtents = extents_of<T>();
 
-// name: of the array; of a member, where the struct is element `index` of `of`. bytes 0: as many
+// name: of the array; of a member, where the struct is element `index` of `owner`. bytes 0: as many
 // elements as fit.
-void record_array(const char* of, int index, const char* name, const volatile void* begin,
+void record_array(const char* owner, int index, const char* name, const volatile void* begin,
                   size_t bytes, const Extents& extents);
 
 template <class T, class = void>
@@ -50,9 +50,9 @@ __attribute__((no_sanitize("thread"))) void record_shared(const char* name, cons
 
 // A member that is a struct is described by its own members.
 template <class T>
-void record_member(const char* of, int index, const char* name, const T& member) {
+void record_member(const char* owner, int index, const char* name, const T& member) {
     if constexpr (kHasMembers<std::remove_extent_t<T>>) record_shared(name, member);
-    else record_array(of, index, name, &member, sizeof(T), kExtents<T>);
+    else record_array(owner, index, name, &member, sizeof(T), kExtents<T>);
 }
 
 // Dynamic shared memory, accessed through a pointer.

@@ -175,9 +175,9 @@ std::string text_of_launch(const std::string& kernel) {
 
 }  // namespace
 
-void record_next_launch(const std::vector<RecordedMatrix>& of,
+void record_next_launch(const std::vector<RecordedMatrix>& recorded,
                         std::function<void(const std::string&)> to) {
-    matrices = of;
+    matrices = recorded;
     receiver = std::move(to);
 }
 
