@@ -147,6 +147,8 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) 
     return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    emulator::captures::forget(event);  // another event may get its address
+    emulator::streams::forget(event);
     delete event;
     return cudaSuccess;
 }

@@ -82,7 +82,7 @@ cudaError_t host_waits_for_all() {
 }
 
 cudaError_t record(cudaEvent_t event, cudaStream_t stream) {
-    for (Capture& c : all) c.events.erase(event);
+    forget(event);
     Capture* const c = capture_of(stream);
     if (!c) return may_use(stream);
     if (!c->graph) return set_last_error(cudaErrorStreamCaptureInvalidated);
@@ -102,6 +102,9 @@ cudaError_t wait(cudaStream_t stream, cudaEvent_t event) {
     return cudaSuccess;
 }
 
+void forget(cudaEvent_t event) {
+    for (Capture& c : all) c.events.erase(event);
+}
 void forget() { all.clear(); }
 
 }  // namespace captures

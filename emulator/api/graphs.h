@@ -17,7 +17,8 @@ cudaError_t host_waits_for_all();
 cudaError_t record(cudaEvent_t event, cudaStream_t stream);
 cudaError_t wait(cudaStream_t stream, cudaEvent_t event);  // one of the two is captured
 
-void forget();  // all of them
+void forget(cudaEvent_t event);
+void forget();  // all captures
 
 }  // namespace captures
 }  // namespace emulator

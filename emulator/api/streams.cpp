@@ -219,6 +219,7 @@ void host_waits_for_all() {
     earlier.clear();
 }
 
+void forget(cudaEvent_t event) { events.erase(event); }
 void forget() {
     earlier.clear();
     known.clear();

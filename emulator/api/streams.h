@@ -22,6 +22,7 @@ void wait(cudaStream_t stream, cudaEvent_t event);
 void host_waits_for(cudaStream_t stream);
 void host_waits_for(cudaEvent_t event);
 void host_waits_for_all();
+void forget(cudaEvent_t event);
 void forget();  // all operations so far
 
 }  // namespace emulator::streams

@@ -217,8 +217,8 @@ inline cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t b
     return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice);
 }
 inline cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes,
-                                       cudaStream_t = nullptr) {
-    return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice);
+                                       cudaStream_t stream = nullptr, EMULATOR_SITE) {
+    return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream, file, line);
 }
 
 // ---- Streams, events, occupancy ----
@@ -255,7 +255,9 @@ inline cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit) {
 using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void*);
 inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void* data,
                                          unsigned) {
-    call(stream, cudaDeviceSynchronize(), data);
+    const cudaError_t error = cudaStreamSynchronize(stream);
+    if (emulator::captured(stream)) return error;  // a callback can't be captured
+    call(stream, error, data);
     return cudaSuccess;
 }
 using cudaHostFn_t = void (*)(void*);

@@ -321,6 +321,10 @@ protected:
     }
 };
 
+void count_call(cudaStream_t, cudaError_t error, void* count) {
+    if (!error) ++*static_cast<int*>(count);
+}
+
 TEST_F(Graphs, OfTwoStreams) {
     cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
     cudaMemsetAsync(out.data, 0, 256, stream);
@@ -358,9 +362,10 @@ TEST_F(Graphs, LaunchedInACapture) {
     const cudaGraphExec_t inner = instantiated();
     cudaStreamBeginCapture(stream);
     EXPECT_EQ(cudaGraphLaunch(inner, stream), cudaSuccess);
+    EXPECT_EQ(cudaMemcpyPeerAsync(in.data, 0, out.data, 0, 0, stream), cudaSuccess);
     EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
     EXPECT_EQ(out.host()[0], 0x01010101) << "nothing has run";
-    EXPECT_EQ(nodes(), 1u);
+    EXPECT_EQ(nodes(), 2u);
     const cudaGraphExec_t outer = instantiated();
     cudaGraphExecDestroy(inner);
     EXPECT_EQ(cudaGraphLaunch(outer, stream), cudaSuccess);
@@ -375,6 +380,9 @@ TEST_F(Graphs, StreamsBesideACapture) {
     cudaMemsetAsync(out.data, 0, 256, stream);
     reverse<<<1, 64, 0, second>>>(out.data, in.data);
     EXPECT_EQ(cudaStreamSynchronize(second), cudaSuccess);
+    int calls = 0;
+    EXPECT_EQ(cudaStreamAddCallback(second, count_call, &calls, 0), cudaSuccess);
+    EXPECT_EQ(calls, 1);
     order(second, other, joined);
     EXPECT_EQ(cudaEventSynchronize(joined), cudaSuccess);
     EXPECT_EQ(status(second), cudaStreamCaptureStatusNone);
@@ -411,11 +419,13 @@ TEST_F(Graphs, CapturesThatAreInvalidated) {
         reverse<<<1, 64, 0, in_stream>>>(out.data, in.data);
         return cudaPeekAtLastError();
     };
-    int host[64];
+    int host[64] = {};
     const std::pair<cudaError_t, std::function<cudaError_t()>> mistakes[] = {
         {cudaErrorStreamCaptureUnsupported, [&] { return cudaDeviceSynchronize(); }},
         {cudaErrorStreamCaptureUnsupported, [&] { return cudaStreamSynchronize(stream); }},
         {cudaErrorStreamCaptureUnsupported, [&] { return cudaStreamQuery(second); }},
+        {cudaErrorStreamCaptureUnsupported,
+         [&] { return cudaStreamAddCallback(stream, count_call, &host[0], 0); }},
         {cudaErrorCapturedEvent, [&] { return cudaEventSynchronize(event); }},
         {cudaErrorStreamCaptureImplicit, [&] { return cudaStreamSynchronize(nullptr); }},
         {cudaErrorStreamCaptureImplicit, [&] { return launch(nullptr); }},
@@ -451,6 +461,7 @@ TEST_F(Graphs, CapturesThatAreInvalidated) {
         EXPECT_EQ(out.host()[0], 0x01010101) << "nothing has run";
         cudaGetLastError();
     }
+    EXPECT_EQ(host[0], 0) << "a callback that is refused is not called";
     cudaStreamBeginCapture(stream);
     order(stream, second, event);
     launch(second);

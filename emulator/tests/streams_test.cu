@@ -133,6 +133,20 @@ TEST_F(Streams, FillsOfPinnedMemory) {
     expect_problem({"race between streams: @add reads what the cudaMemset at @fill_pinned writes"});
 }
 
+// An event that gets the address of one that was destroyed has not been recorded.
+TEST_F(Streams, ANewEventOrdersNothing) {
+    create(kNonBlocking);
+    add_one<<<1, 64, 0, s>>>(ints.data);
+    for (int i = 0; i < 10; ++i) {
+        cudaEventRecord(event, s);
+        cudaEventDestroy(event);
+        cudaEventCreate(&event);
+        cudaStreamWaitEvent(t, event, 0);
+    }
+    add_one<<<1, 64, 0, t>>>(ints.data);
+    expect_problem({"race between streams"});
+}
+
 TEST_F(Streams, AreReportedOnce) {
     create(kNonBlocking);
     for (int i = 0; i < 3; ++i) {
