@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+import exercises
 from support import ROOT, call
 
 STAGE = (ROOT / "03_shared_blocking/matmul.cu").read_text()
@@ -103,20 +104,16 @@ def test_verbs(own, tmp_path):
     assert run.returncode == 0 and re.search(r"(?m)^\+// mine$", run.stdout), run.stdout
 
 
-def steps():
-    """The lesson's files, each with the decisive lines of its screen. A step between two files adds the lines that it
-    names."""
-    page = (ROOT / "docs/own_kernel.md").read_text()
-    decisive = r"(?m)^    (mine .*|mine\.cu:\d+:|  (?:out of|race|See it).*| +\d+ \|.*|Nearest.*|Read.*)"
-    parts = [(part.split("\n", 1)[0], re.findall(r"(?s)```cpp\n(.*?)```", part), "\n".join(re.findall(decisive, part)))
-             for part in page.partition("## What is left")[0].split("\n## ")[1:]]
-    first, _, third, _, fifth = (code[0] if code else "" for _, code, _ in parts)
-    files = (first, first.replace("    float sum", "    if (row >= M || col >= N) return;\n    float sum"), third,
-             re.sub(r"(?m)^(        for .*)$", r"        __syncthreads();\n\1\n        __syncthreads();", third), fifth)
-    return [pytest.param(text, screen, id=title) for text, (title, _, screen) in zip(files, parts)]
+def written():
+    """The kernels that the exercises of 03 write, each with what is read on its screen: the page has the last one's."""
+    screens = ["Nearest by its counts: 01_naive.", "Nearest by its counts: 02_register_blocking."]
+    page = (ROOT / "docs/own_kernel.md").read_text().partition("\n## What `./run mine.cu` prints")[2].partition("\n## ")[0]
+    screens.append("\n".join(re.findall(r"(?m)^    (mine .*|mine\.cu:\d+:|Nearest.*|Read.*)", page)))
+    return [pytest.param(each.solution(), screen, id=each.name)
+            for each, screen in zip((each for each in exercises.meant("03") if not each.source), screens, strict=True)]
 
 
-@pytest.mark.parametrize("text, screen", steps())
+@pytest.mark.parametrize("text, screen", written())
 def test_lesson(own, text, screen):
     run = own(text)
     said = short(run.stdout + run.stderr)
