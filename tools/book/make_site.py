@@ -17,6 +17,7 @@ import sys
 import tempfile
 
 from docutils import nodes
+from pygments.lexers import TextLexer
 from sphinx.application import Sphinx
 from sphinx.errors import SphinxError
 from sphinx.search import SearchLanguage, languages as search_languages
@@ -381,6 +382,7 @@ class Book:
             # Furo finds this one in a file alone.
             pathlib.Path(folder, "conf.py").write_text(f"pygments_dark_style = '{shared_pages.STYLES['dark']}'\n")
             app = Sphinx(f"{folder}/pages", folder, out, trees, "html", options, status=None, warning=sys.stderr)
+            app.add_lexer("goals", TextLexer)  # of exercises
             app.connect("doctree-read", self.read, priority=1)
             app.connect("html-page-context", self.speak)
             app.build()
