@@ -150,10 +150,10 @@ constexpr races::Earlier kEarlier = {check_copies, check_launch};
 
 }  // namespace
 
-InStream::InStream(cudaStream_t stream, const char* file, int line)
+InStream::InStream(cudaStream_t stream, const char* file, int line, bool async)
     : before(current), within(has_stream) {
     current = stream;
-    has_stream = true;
+    has_stream = async;
     current_place = file ? short_path(file) + ":" + std::to_string(line) : "";
 }
 InStream::~InStream() {

@@ -26,11 +26,12 @@ struct CUgraphNode_st {
 };
 
 namespace emulator {
-// While one of these exists, calls are made in that stream, and the host need not wait for them.
+// While one of these exists, calls are made in that stream. async: the host need not wait for them.
 struct InStream {
     cudaStream_t before;
     bool within;
-    explicit InStream(cudaStream_t stream, const char* file = nullptr, int line = 0);
+    explicit InStream(cudaStream_t stream, const char* file = nullptr, int line = 0,
+                      bool async = true);
     ~InStream();
 };
 template <class Call>

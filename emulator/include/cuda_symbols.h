@@ -45,11 +45,21 @@ cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, s
 }
 template <class T>
 cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t bytes, size_t offset = 0,
-                               cudaMemcpyKind kind = cudaMemcpyHostToDevice, EMULATOR_SITE) {
-    return cudaMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, nullptr, file, line);
+                               cudaMemcpyKind = cudaMemcpyHostToDevice, EMULATOR_SITE) {
+    void* to;
+    if (const cudaError_t error = emulator::find_variable(
+            emulator::symbol_at(symbol), offset, bytes, &to, "cudaMemcpyToSymbol", file, line))
+        return error;
+    const emulator::InStream scope(nullptr, file, line, false);
+    return cudaMemcpy(to, from, bytes, cudaMemcpyDefault);
 }
 template <class T>
 cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t offset = 0,
-                                 cudaMemcpyKind kind = cudaMemcpyDeviceToHost, EMULATOR_SITE) {
-    return cudaMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, nullptr, file, line);
+                                 cudaMemcpyKind = cudaMemcpyDeviceToHost, EMULATOR_SITE) {
+    void* from;
+    if (const cudaError_t error = emulator::find_variable(
+            emulator::symbol_at(symbol), offset, bytes, &from, "cudaMemcpyFromSymbol", file, line))
+        return error;
+    const emulator::InStream scope(nullptr, file, line, false);
+    return cudaMemcpy(to, from, bytes, cudaMemcpyDefault);
 }

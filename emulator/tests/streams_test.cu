@@ -133,6 +133,24 @@ TEST_F(Streams, FillsOfPinnedMemory) {
     expect_problem({"race between streams: @add reads what the cudaMemset at @fill_pinned writes"});
 }
 
+__device__ int variable[64];
+__global__ void add_variable(int* x) {
+    x[threadIdx.x] += variable[threadIdx.x];  // @variable
+}
+
+TEST_F(Streams, CopiesToAVariable) {
+    create(kNonBlocking);
+    cudaMemset(ints.data, 0, 256);
+    cudaDeviceSynchronize();
+    cudaMemcpyToSymbol(variable, pinned, 256);
+    add_variable<<<1, 64, 0, s>>>(ints.data);
+    expect_silence();
+    cudaDeviceSynchronize();
+    cudaMemcpyToSymbolAsync(variable, pinned, 256, 0, cudaMemcpyHostToDevice, t);  // @to_variable
+    add_variable<<<1, 64, 0, s>>>(ints.data);
+    expect_problem({"race between streams: @variable reads what the cudaMemcpy at @to_variable"});
+}
+
 // An event that gets the address of one that was destroyed has not been recorded.
 TEST_F(Streams, ANewEventOrdersNothing) {
     create(kNonBlocking);
