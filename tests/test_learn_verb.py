@@ -85,6 +85,22 @@ def test_a_count_is_of_the_statement_that_begins_in_a_line():
     assert learn.line_count("wavefronts per load of Cs", lines, text) is None
 
 
+def test_a_program_prints_its_counts(tmp_path):
+    task = "```goals\nright\nlines_visited >= 32\npredict lane_of_row_13 = 14\n```\n"
+    given = exercises.exercise(FIRST.page, 1, "", task)
+    path = tmp_path / given.file
+
+    def verdict(predicted, visited):
+        path.write_text(f"{exercises.predictions(given.goals).replace('?', predicted)}#include <cstdio>\n"
+                        f'int main() {{ std::printf("lines visited: {visited}\\nlane of row 13: 14\\n"); }}\n')
+        return [met for _, met, _ in learn.check(given, path).rows]
+
+    assert verdict("?", "30") == [True, False, False]
+    assert verdict("13", "32") == [True, True, False]
+    assert verdict("14", "32") == [True, True, True]
+    assert verdict("14", "?") == [True, False, True]
+
+
 def test_hints_follow_each_other(typed):
     hints = FIRST.hints()
     said = [typed(FIRST.name, "--hint").stdout for _ in range(len(hints) + 1)]

@@ -6,7 +6,8 @@ A page has a section for each exercise, "## 1. Title", which begins with the tas
     program: 03_shared_blocking/matmul.cu   the source that the reader gets a copy of; without it Start has a program
     shape: 128x128x128                      at which accesses are counted
     right                                   a goal: the product is right, at many shapes, in each order of the threads
-    bank_conflict_factor <= 1               a goal: a count, a column of the program's CSV
+    bank_conflict_factor <= 1               a goal: a count, a column of the program's CSV; a program with a main() of
+                                            its own prints it, "bank conflict factor: 1"
     wavefronts per load of Bs <= 1          a goal: of the lines that name Bs; also sectors, and store to
     predict barriers_per_block = 16         a goal: the reader types the count before it is shown
     prints first 63                         a goal: the program's output has this text
@@ -30,7 +31,7 @@ from programs import ROOT
 from results import Wrong
 
 FENCE = r"(?ms)^```%s *([^\n]*)\n(.*?)^```\n?"
-COUNT = re.compile(r"(wavefronts|sectors|requests) per (load of|store to) (\w+)|[a-z_]+")
+COUNT = re.compile(r"(wavefronts|sectors|requests) per (load of|store to) (\w+)|[a-z][a-z0-9_]*")
 LIMIT = re.compile(r"(.+?) (<=|>=|=) ([\d.]+)")
 NAMES = ("program", "shape", "also", "options")  # of a goals block's settings
 

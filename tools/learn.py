@@ -191,6 +191,12 @@ def costly(lines):
                          f"memory where {ideal:.1f} could do: {why}.", COLUMNS, break_on_hyphens=False)
 
 
+def printed(what, output):
+    """The number that a program prints behind a count's name, such as "lines visited: 32", or None."""
+    found = re.search(rf"(?m)^{re.escape(spoken(what))}: *(\d+(?:\.\d+)?)$", output)
+    return float(found[1]) if found else None
+
+
 def check_program(exercise, file):
     """Runs a program that has a main() of its own, and looks at what it prints."""
     program = kernel_of(exercise, file).emulated()
@@ -198,14 +204,17 @@ def check_program(exercise, file):
     run = started([program, *exercise.settings.get("options", "").split()])
     del os.environ["EMULATOR_SUMMARY"]
     text = file.read_text(errors="replace")
-    rows = []
+    rows, right = [], run.returncode == 0
     for goal in exercise.goals:
         if goal.kind == "right":
-            rows.append((goal, run.returncode == 0, "yes" if run.returncode == 0 else "no"))
+            rows.append((goal, right, "yes" if right else "no"))
+        elif goal.kind == "prints":
+            rows.append((goal, bool(re.search(goal.what, run.stdout)), ""))
+        elif goal.kind in ("count", "predict"):
+            rows.append((goal, *(judged(goal, printed(goal.what, run.stdout), text) if right else (False, "-"))))
         else:
-            found = re.search(goal.what, run.stdout)
-            rows.append((goal, bool(found), ""))
-    return Verdict(rows, "" if run.returncode == 0 else message(run, file))
+            raise Wrong(f"{exercise.where()}: '{goal.kind}' is a goal of a product")
+    return Verdict(rows, "" if right else message(run, file))
 
 
 def check(exercise, file):
