@@ -10,6 +10,7 @@ import pytest
 
 import exercises
 import learn
+from book.pages import side_roads
 from support import ROOT, call, tool
 
 FIRST, SECOND = exercises.listed()[:2]
@@ -99,6 +100,11 @@ def test_a_program_prints_its_counts(tmp_path):
     assert verdict("13", "32") == [True, True, False]
     assert verdict("14", "32") == [True, True, True]
     assert verdict("14", "?") == [True, False, True]
+
+
+def test_the_next_one_follows_the_road():
+    beside = [each.chapter[:2] in side_roads(ROOT) for each in exercises.listed()]
+    assert any(beside) and beside == sorted(beside) and exercises.listed()[0].chapter == "primer"
 
 
 def test_hints_follow_each_other(typed):

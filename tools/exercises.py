@@ -26,6 +26,7 @@ import textwrap
 from typing import NamedTuple
 
 import programs
+from book.pages import side_roads
 from edits import edited
 from programs import ROOT
 from results import Wrong
@@ -156,7 +157,10 @@ def exercise(page, number, title, text):
 
 
 def pages():
-    return [ROOT / "docs/exercises.md", *sorted(ROOT.glob("[0-9][0-9]_*/exercises.md"))]
+    """The primer's page, those of the road's chapters, and those of the side roads, which nobody needs for the road."""
+    beside = side_roads(ROOT)
+    chapters = sorted(ROOT.glob("[0-9][0-9]_*/exercises.md"), key=lambda page: (page.parent.name[:2] in beside, page))
+    return [ROOT / "docs/exercises.md", *chapters]
 
 
 @functools.lru_cache(None)
@@ -177,7 +181,7 @@ def translated(exercise, language):
 
 
 def listed():
-    """All exercises in reading order: the primer's, then those of the road's chapters. Raises Wrong."""
+    """All exercises in reading order. Raises Wrong."""
     return [each for page in pages() if page.exists() for each in of_page(page)]
 
 
