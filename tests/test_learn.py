@@ -29,7 +29,7 @@ def answered(exercise, text):
     for goal in exercise.goals:
         if goal.kind == "predict":
             name = exercises.spoken(goal.what)
-            text = text.replace(f"// Prediction: {name} = ?", f"// Prediction: {name} = {goal.asked:g}")
+            text = text.replace(f"// Prediction: {name} = ?", f"// Prediction: {name} = {exercises.figure(goal.asked)}")
     return text
 
 

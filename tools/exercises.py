@@ -46,7 +46,7 @@ class Goal(NamedTuple):
     def __str__(self):
         if self.kind == "count":
             words = {"<=": "at most", ">=": "at least", "=": "exactly"}[self.compare]
-            return f"{spoken(self.what)}: {words} {self.asked:g}"
+            return f"{spoken(self.what)}: {words} {figure(self.asked)}"
         return {"predict": f"your prediction: {spoken(self.what)}", "prints": f"prints '{self.what}'",
                 "right": "right at every shape, no race", "large indices": "right with indices beyond 2^31"}[self.kind]
 
@@ -111,7 +111,13 @@ class Exercise(NamedTuple):
 
 
 def spoken(count):
-    return count.replace("_", " ")
+    """A count in words; the name of an array stays as it is."""
+    return count if " " in count else count.replace("_", " ")
+
+
+def figure(number):
+    """A number as one types it: no exponent, two decimals at most."""
+    return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
 def predictions(goals):

@@ -19,7 +19,7 @@ import packages
 import process
 import programs
 from command_line import Parser
-from exercises import shown, spoken
+from exercises import figure, shown, spoken
 from process import fail, say
 from programs import ROOT
 from results import Wrong, write_whole
@@ -98,14 +98,14 @@ def counted_of(goal, row, lines, text):
 
 def judged(goal, counted, text):
     """(whether the goal is met, what the table shows)"""
-    figure = "none" if counted is None else f"{counted:.2f}".rstrip("0").rstrip(".")
+    found = "none" if counted is None else figure(counted)
     if goal.kind == "predict":
         typed = exercises.predicted(text, goal)
         if typed is None:
             return False, "not typed yet"
         met = counted is not None and abs(typed - counted) <= 0.005 * max(1, counted)
-        return met, figure if met else f"not {typed:g}"
-    return counted is not None and goal.met(counted), figure
+        return met, found if met else f"not {figure(typed)}"
+    return counted is not None and goal.met(counted), found
 
 
 def filled(line):
@@ -387,7 +387,7 @@ def show_solution(exercise):
         print(coloured(line, colour) if colour else line)
     for goal in exercise.goals:
         if goal.kind == "predict":
-            print(f"{spoken(goal.what)} = {goal.asked:g}")
+            print(f"{spoken(goal.what)} = {figure(goal.asked)}")
     print("\n" + shown(exercise.why()))
 
 
