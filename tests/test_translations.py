@@ -91,6 +91,12 @@ def test_another_figure_command_or_link_is_seen(english, own, wrong):
     assert [*translate.differences(english, own)] == [] != [*translate.differences(english, wrong)]
 
 
+@pytest.mark.parametrize("bold, wrong", [("**一。** 二", "**一。**二"), ("一 **「二」** 三", "一**「二」** 三"),
+                                         ("**一**二", "**`x`**二"), ("一。**「二」**。三", "一。**「二」**三")])
+def test_words_that_are_not_bold_are_seen(bold, wrong):
+    assert [*translate.not_bold(bold)] == [] != [*translate.not_bold(wrong)]
+
+
 def test_a_line_break_ends_a_paragraph():
     """A backslash at the end of a line, as the rows of the articles' claims have it."""
     row = "- one\\\n  two\n  three\\\n  four\n"

@@ -10,9 +10,11 @@ import os
 import pathlib
 import re
 import shutil
+import string
 import subprocess
 import sys
 import tempfile
+import unicodedata
 
 import polib
 
@@ -280,11 +282,31 @@ def differences(english, translated):
         )
 
 
+def not_bold(text):
+    """Yields the words between ** that Markdown does not make bold: outside of them a letter, inside a mark such as a
+    full stop. English has a space there."""
+
+    def is_mark(letter):
+        return letter in string.punctuation or unicodedata.category(letter)[0] == "P"
+
+    def is_letter(letter):
+        return not letter.isspace() and not is_mark(letter)
+
+    parts = re.sub(CODE, "``", text).split("**")
+    for before, bold, after in zip(parts[::2], parts[1::2], parts[2::2]):
+        opens = not (before and is_letter(before[-1]) and is_mark(bold[0]))
+        closes = not (after and is_letter(after[0]) and is_mark(bold[-1]))
+        if not (opens and closes):
+            yield bold
+
+
 def faults(catalogue):
     """Yields what is wrong with translated entries."""
     for entry in catalogue:
         if entry.msgstr and not entry.fuzzy:
-            yield from (f"{beginning(entry.msgid)}: {each}" for each in differences(entry.msgid, entry.msgstr))
+            found = [*differences(entry.msgid, entry.msgstr)]
+            found += [f"takes a space outside of **{bold}** to make it bold" for bold in not_bold(entry.msgstr)]
+            yield from (f"{beginning(entry.msgid)}: {each}" for each in found)
 
 
 def beginning(text):
