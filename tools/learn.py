@@ -10,15 +10,17 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from difflib import unified_diff
 from typing import NamedTuple
 
 import advice
+import build
 import exercises
 import packages
 import process
 import programs
-from command_line import Parser
+from command_line import Parser, need_tools, opencl_packages
 from exercises import figure, shown, spoken
 from process import fail, say
 from programs import ROOT
@@ -33,6 +35,11 @@ SECONDS = 30  # after which a program does not end
 LINES = 14  # of a program's message
 COLUMNS = 78  # of what is said below the table, which is indented
 ELEMENT = {"fp32": 4, "fp16": 2}
+# Oclgrind as a device like the R9 Fury X, which looks for everything that it can find.
+OCLGRIND = ("oclgrind", "--local-mem-size", 65536, "--max-wgsize", 256, "--data-races", "--uniform-writes",
+            "--check-api", "--uninitialized", "--inst-counts", "--max-errors", 1)
+TOO_LITTLE = "The result is right, but the kernels load fewer bytes than A and B have."
+COMPILING = 120  # seconds, for a kernel in OpenCL, which the device compiles
 GREEN, RED, FAINT, BOLD = ("\033[32m", "\033[31m", "\033[2m", "\033[1m")
 
 
@@ -124,13 +131,14 @@ def message(run, file):
     return "\n".join(lines[:LINES] + [f"... and {len(lines) - LINES} lines more"] * (len(lines) > LINES))
 
 
-def started(words):
+def started(words, seconds=None):
     """Runs a program; one that does not end has failed."""
+    seconds = seconds or SECONDS
     try:
         return subprocess.run([str(word) for word in words], capture_output=True, text=True, errors="replace",
-                              stdin=subprocess.DEVNULL, timeout=SECONDS)
+                              stdin=subprocess.DEVNULL, timeout=seconds)
     except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(words, 1, "", f"it has not ended after {SECONDS} seconds: is there a loop "
+        return subprocess.CompletedProcess(words, 1, "", f"it has not ended after {seconds} seconds: is there a loop "
                                                          "without an end, or a wait for what never comes?")
 
 
@@ -157,11 +165,9 @@ def check_product(exercise, file):
     if not right:
         said = message(run, file)
     elif loads_too_little(counts, ELEMENT[about["types"][0]]):
-        right, said = False, "The result is right, but the kernels load fewer bytes than A and B have."
+        right, said = False, TOO_LITTLE
     for goal in exercise.goals:
-        if goal.kind == "right":
-            rows.append((goal, right, "yes" if right else "no"))
-        elif goal.kind == "prints":
+        if goal.kind == "prints":
             rows.append((goal, goal.what in run.stdout, ""))
         elif goal.kind == "large indices":
             large = started([kernel.emulated("indices"), "--both-ends"]) if right else None
@@ -169,11 +175,17 @@ def check_product(exercise, file):
                          "yes" if large.returncode == 0 else "no"))
             said = said or (message(large, file) if large and large.returncode else "")
         else:
-            rows.append((goal, *(judged(goal, counted_of(goal, counts, lines, text), text) if right else
-                                 (False, "-"))))
+            rows.append(row_of(goal, right, counts, lines, text))
     if right and not all(met for goal, met, _ in rows if goal.kind == "count"):
         said = said or costly(lines)
     return Verdict(rows, said)
+
+
+def row_of(goal, right, counts, lines, text):
+    """The table's row for a goal about the result or a count."""
+    if goal.kind == "right":
+        return goal, right, "yes" if right else "no"
+    return goal, *(judged(goal, counted_of(goal, counts, lines, text), text) if right else (False, "-"))
 
 
 def loads_too_little(row, element):
@@ -195,6 +207,49 @@ def printed(what, output):
     """The number that a program prints behind a count's name, such as "lines visited: 32", or None."""
     found = re.search(rf"(?m)^{re.escape(spoken(what))}: *(\d+(?:\.\d+)?)$", output)
     return float(found[1]) if found else None
+
+
+def check_opencl(exercise, file):
+    """Verifies a kernel in OpenCL on the CPU. Meanwhile Oclgrind runs it at the shape at which accesses are counted."""
+    need_tools(cpu=True)
+    packages.need((*opencl_packages(cpu=True), "oclgrind"))
+    program = build.BUILD / "bin" / exercise.source.parent.name
+    if not program.exists() or not build.reusable(build.BUILD / "CMakeCache.txt"):
+        build.configure()
+    build.build_configured([program.name])
+    shape = exercise.settings["shape"]
+    with tempfile.TemporaryDirectory(prefix="learn-") as scratch:
+        shutil.copy(exercise.source.with_name("resize.cl"), scratch)
+        shutil.copy(file, pathlib.Path(scratch, exercise.source.name))
+        words = [program, "--verify-only", "--kernels", scratch, "--stage", exercise.source.stem, "--sizes"]
+        both = ([*words, shapes_of(exercise.settings, (1, 1, 1)), "--platform", "Portable Computing Language"],
+                ["env", "LC_ALL=C", *OCLGRIND, *words, shape])
+        with ThreadPoolExecutor() as threads:
+            verified, simulated = threads.map(started, both, (COMPILING, COMPILING))
+    counts = dict(zip("mnk", shape.split("x"))) | bytes_moved(simulated.stdout)
+    runs = (verified, simulated) if verified.returncode == 3 else (simulated, verified)  # 3: it does not compile
+    failed = next((run for run in runs if run.returncode or run is simulated and run.stderr), None)
+    right = not failed and not loads_too_little(counts, ELEMENT["fp32"])
+    said = report(failed, program, exercise, file) if failed else "" if right else TOO_LITTLE
+    text = file.read_text(errors="replace")
+    return Verdict([row_of(goal, right, counts, [], text) for goal in exercise.goals], said)
+
+
+def bytes_moved(output):
+    """What a kernel moves in its first launch, by Oclgrind's list of its instructions, such as local_load_bytes."""
+    listed = re.search(r"(?m)^Instructions executed for kernel 'matmul':\n((?: +\d+ - .*\n)*)", output)
+    moved = re.findall(r"- (load|store) (\w+) \((\d+) bytes\)", listed[1] if listed else "")
+    nothing = {f"{memory}_{access}_bytes": "0" for memory in ("global", "local") for access in ("load", "store")}
+    return nothing | {f"{memory}_{access}_bytes": amount for access, memory, amount in moved}
+
+
+def report(run, program, exercise, file):
+    """What Oclgrind or the device's compiler says, with the reader's file for the copy that was compiled."""
+    copies = rf"[^\s']*\b(?:input|tempfile_\w+|{exercise.source.stem})\.cl\b"
+    text = re.sub(copies, file.name, run.stderr.replace("\t", "  "))
+    noise = r" *$|  Kernel: |.*, !dbg !|.* suppressing further errors$|\d+ errors? generated|.*source not available"
+    run.stderr = "\n".join(line for line in text.split("\n") if not re.match(noise, line))
+    return message(run, program)
 
 
 def check_program(exercise, file):
@@ -220,8 +275,9 @@ def check_program(exercise, file):
 def check(exercise, file):
     """The verdict on the reader's file. Without rows if it does not compile, which the compiler has said."""
     is_product = re.search(r"\blaunch_matmul\b", file.read_text(errors="replace"))
+    how = check_opencl if file.suffix == ".cl" else check_product if is_product else check_program
     try:
-        return (check_product if is_product else check_program)(exercise, file)
+        return how(exercise, file)
     except SystemExit as ended:
         if ended.code > 128:
             raise
