@@ -17,7 +17,7 @@ constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 128;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kTileK = 16;  // extent of the tiles along k
-constexpr int kPad = 8;  // 16 bytes of half: the 8 rows read together start in different banks
+constexpr int kPad = 8;  // 16 bytes of half: the 8 rows read together share no bank
 
 static_assert(kTileM * kTileK == 8 * kThreads && kTileN * kTileK == 8 * kThreads,
               "per k-tile a thread loads 8 elements of A and 8 of B");

@@ -23,7 +23,7 @@ constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kTileK = 32;  // extent of the tiles along k
 constexpr int kStages = 3;  // one is read while two are being filled
-constexpr int kPad = 8;  // 16 bytes of half: the 8 rows read together start in different banks
+constexpr int kPad = 8;  // 16 bytes of half: the 8 rows read together share no bank
 constexpr int kTileElements = kTileM * (kTileK + kPad) + kTileK * (kTileN + kPad);
 constexpr int kSharedBytes = kStages * kTileElements * sizeof(half);  // > 48 KiB: needs an opt-in
 
