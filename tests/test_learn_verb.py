@@ -53,6 +53,14 @@ def test_what_the_reader_wrote_is_kept(typed, file):
     assert file.with_name(f"{file.name}.old").read_text() == "int mine;\n"
 
 
+def test_a_message_names_a_file_of_the_tree_from_its_top(typed, file):
+    typed(FIRST.name)
+    text = FIRST.solution().replace("A[0]", "load4<true>(A + 4096, 4).x")
+    file.write_text('#include "common/vector_access.cuh"\n' + text)
+    run = typed(FIRST.name)
+    assert " common/vector_access.cuh:" in run.stdout and f"{ROOT}/" not in run.stdout, run.stdout
+
+
 def test_what_does_not_compile(typed, file):
     typed(FIRST.name)
     file.write_text(FIRST.start().replace("int j", "itn j"))

@@ -311,7 +311,7 @@ def show_verdict(exercise, file, verdict, watching):
     if verdict.rows:
         print(table(verdict))
     if verdict.said:
-        print("\n" + textwrap.indent(verdict.said.replace(f"{file.parent}/", ""), "  "))
+        print("\n" + textwrap.indent(verdict.said.replace(f"{file.parent}/", "").replace(f"{ROOT}/", ""), "  "))
     print()
     if verdict.done:
         print(coloured("Done.", GREEN) + f" ./run learn {exercise.name} --solution compares; next: ./run learn")
