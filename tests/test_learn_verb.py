@@ -110,6 +110,15 @@ def test_a_program_prints_its_counts(tmp_path):
     assert verdict("14", "?") == [True, False, True]
 
 
+def test_what_the_emulator_finds_in_a_program_is_said(tmp_path):
+    given = exercises.exercise(FIRST.page, 1, "", "```goals\nlines_visited >= 32\n```\n")
+    path = tmp_path / given.file
+    path.write_text("__global__ void store(int* to) { to[threadIdx.x] = 1; }\n"
+                    "int main() { int* one; cudaMalloc(&one, sizeof(int)); store<<<1, 2>>>(one); }\n")
+    verdict = learn.check(given, path)
+    assert not verdict.done and f"{path.name}:1" in verdict.said
+
+
 def test_the_next_one_follows_the_road():
     beside = [each.chapter[:2] in side_roads(ROOT) for each in exercises.listed()]
     assert any(beside) and beside == sorted(beside) and exercises.listed()[0].chapter == "primer"

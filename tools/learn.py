@@ -258,6 +258,7 @@ def check_program(exercise, file):
     os.environ["EMULATOR_SUMMARY"] = "1"
     run = started([program, *exercise.settings.get("options", "").split()])
     del os.environ["EMULATOR_SUMMARY"]
+    run.stderr = textwrap.dedent(run.stdout.partition("\nThe emulator found:\n")[2]) or run.stderr
     text = file.read_text(errors="replace")
     rows, right = [], run.returncode == 0
     for goal in exercise.goals:
