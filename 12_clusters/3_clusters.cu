@@ -3,7 +3,7 @@
 // A or the same columns of B at about the same time.
 //
 //    a cluster of 2 x 1    its CTAs lie one below the other and need the same B
-//                 1 x 4                 side by side                          A
+//                 1 x 2                 side by side                          A
 //
 // A cluster of a single CTA costs 4%, because CTAs of clusters are placed by groups of SMs. So a
 // configuration without clusters has a kernel of its own.

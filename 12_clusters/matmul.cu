@@ -3,8 +3,8 @@
 // and TMA multicasts the slice: it arrives in the shared memory of all of them, and its bytes count
 // on the full barrier of each.
 //
-//    128 x 128, L2 requests of a k-tile    a CTA without a cluster        128 for A + 128 for B
-//                                          a CTA of a cluster of 4 x 1    128 for A +  32 for B
+//    128 x 256, L2 requests of a k-tile    a CTA without a cluster        128 for A + 256 for B
+//                                          a CTA of a cluster of 2 x 1    128 for A + 128 for B
 //
 // A stage may be loaded again when the consumers of all these CTAs have read it. So each consumer
 // warp arrives on the empty barrier of every CTA that multicasts to it.
