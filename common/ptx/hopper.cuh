@@ -60,9 +60,10 @@ __device__ T* mapa(T* pointer, int rank) {
     PTX_SM_90A("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(pointer), "r"(rank));
     return reinterpret_cast<T*>(there);
 }
-// Arrives on the mbarrier at the same offset in the shared memory of the block with that rank. The
-// stages signal with it that they have read a buffer, so it goes without .release.cluster, which
-// would wait for all earlier writes of the thread.
+// Arrives on the mbarrier at the same offset in the shared memory of the block with that rank. PTX's
+// default is .release.cta, which by its memory model orders nothing for a thread of another block.
+// .release.cluster would, but it also waits for all earlier writes of the thread. The stages signal
+// with the arrival only that they have read a buffer, and their reads are over by then.
 // PTX ISA: "mbarrier.arrive".
 inline __device__ void mbarrier_arrive_cluster(uint64_t* barrier, int rank) {
     PTX_SM_90A("{.reg .b32 there;\n"
