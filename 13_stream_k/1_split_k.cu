@@ -3,11 +3,11 @@
 // k-tiles, and add their accumulators up through distributed shared memory (DSMEM): st.async writes
 // 16 bytes to the shared memory of another CTA and counts on an mbarrier there.
 //
-//    64 x 64 x 4096, clusters of 4    CTA    k-tiles    adds up fragments of 8 rows
-//                                     0       0 to 15   0  4
-//                                     1      16 to 31   1  5
-//                                     2      32 to 47   2  6
-//                                     3      48 to 63   3  7
+//    96 x 64 x 4096, clusters of 4    CTA    k-tiles    adds up fragments of 8 rows
+//                                     0       0 to 15   0  4   8
+//                                     1      16 to 31   1  5   9
+//                                     2      32 to 47   2  6  10
+//                                     3      48 to 63   3  7  11
 //
 // No workspace in device memory is needed, C is written once, and the order of additions is always
 // the same, so that the same bits come out each time.

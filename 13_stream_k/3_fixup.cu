@@ -317,11 +317,11 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             for (int i = 0; i < kDeferred; ++i)
                 if (pending && step == min(2 + 2 * i, steps - 1)) store_deferred(i);
         });
-        if (kCut) memset(deferred, 0, sizeof deferred);  // known zeros need no registers
+        if (kCut) memset(deferred, 0, sizeof deferred);  // else values nobody needs fill registers
         pending = false;
         const bool whole = !kCut || unit.steps == work.steps;
         if constexpr (kSplitK > 1) {
-            float sums[kSums][4];
+            float sums[kSums][4];  // where a CTA adds up fewer, the last is unset, and not stored
             reduce(acc, sums);
             if (!whole && !add_parts(sums, unit)) continue;
 #pragma unroll
