@@ -20,6 +20,7 @@ import exercises
 import packages
 import process
 import programs
+from build import has_gpu, has_nvcc
 from command_line import Parser, need_tools, opencl_packages
 from exercises import figure, shown, spoken
 from process import fail, say
@@ -316,6 +317,8 @@ def show_verdict(exercise, file, verdict, watching):
     print()
     if verdict.done:
         print(coloured("Done.", GREEN) + f" ./run learn {exercise.name} --solution compares; next: ./run learn")
+        if has_gpu() and has_nvcc() and file.suffix == ".cu":
+            print(f"On the GPU here: ./run {nearby(file)} times it")
     else:
         save = "Save, and it is checked again; Ctrl-C ends. " if watching else ""
         print(coloured(f"{save}Stuck? ./run learn {exercise.name} --hint", FAINT))

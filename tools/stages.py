@@ -192,7 +192,7 @@ def show_next(stage):
     """Shows commands that may follow a run of a stage."""
     name = stage.chapter[:2] if stage.kind == "stage" else stage.short
     after = [step for step in programs.steps() if programs.before(step) == stage.source]
-    print(f"Next: ./run view {name} steps through it; exercises: {stage.chapter}/README.md")
+    print(f"Next: ./run view {name} steps through it; exercises: ./run learn {stage.chapter[:2]}")
     if after:
         same = after[0].parent == stage.source.parent
         name = programs.short(after[0]) if same else after[0].parent.name[:2]

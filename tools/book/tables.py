@@ -6,7 +6,8 @@ import statistics
 import programs
 from book.markers import Head, filled, markdown, with_rows
 from book.measured import RATES_SIZE, SIZE, UNITS, Results, between, text_of, unit
-from book.pages import english, road, ways
+from book.pages import english, headings, road, ways
+from exercises import listed
 from programs import ROOT
 from results import Row, Wrong, read
 
@@ -149,6 +150,16 @@ def bf16(results, chapter):
             f"{operands} | {large.gflops:T} | {small.gflops:T} | {large.sm_mhz} | "
             f"{large.cublas_gflops:T} | {small.cublas_gflops:T} | {large.cublas_mhz}"
         )
+
+
+@table
+def exercises(_):
+    """All exercises of ./run learn, with their goals and the chapter's page that has them."""
+    yield Head("exercise | title< | goals<")
+    for each in listed():
+        goals = "; ".join(map(str, each.goals))
+        anchor = headings(f"## {each.number}. {each.title}")[0]
+        yield f"`{each.name}` | [{each.title}](../{each.page.relative_to(ROOT)}#{anchor}) | {goals}"
 
 
 @table
