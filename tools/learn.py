@@ -325,15 +325,19 @@ def show_verdict(exercise, file, verdict, watching):
     sys.stdout.flush()
 
 
-def show_list(progress):
+def show_list(word, progress):
+    """A dot for each exercise, a line a chapter; of a chapter that is named its titles and goals."""
     every = exercises.listed()
     for chapter in dict.fromkeys(each.chapter for each in every):
         its = [each for each in every if each.chapter == chapter]
         dots = "".join("●" if each.name in progress["done"] else "○" for each in its)
-        print(f"{its[0].name.partition('/')[0]:7} {dots}")
-        for each in its:
-            print(f"    {each.number}. {each.title}")
-    print(f"{len(progress['done'])} of {len(every)} done. ./run learn NN/K begins one.")
+        idea = chapter.replace("_", " ")[3:] if chapter != "primer" else ""
+        print(f"{its[0].name.partition('/')[0]:7} {dots:9}{idea}".rstrip())
+    for each in named(word) if word else ():
+        done = "●" if each.name in progress["done"] else "○"
+        print(f"\n{done} {each.name}  {in_own_language(each).title}")
+        print(textwrap.indent("\n".join(map(str, each.goals)), "        "))
+    print(f"\n{len(progress['done'])} of {len(every)} are done. ./run learn 03/2 begins that one, --list 03 says more.")
 
 
 # Progress
@@ -417,15 +421,20 @@ def in_own_language(exercise):
     return exercises.translated(exercise, language[:2]) if language[:2].isalpha() else exercise
 
 
-def chosen(word, progress):
-    """The exercise that a word names, or the next one that is not done."""
-    if not word:
-        return next_of(progress)
+def named(word):
+    """The exercises that a word names. Exits if there is none."""
     found = exercises.meant(word)
     if not found:
         chapters = dict.fromkeys(each.name.partition("/")[0] for each in exercises.listed())
         fail(2, f"learn '{word}': takes an exercise, such as 03/2, of {' '.join(chapters)}; --list shows them")
-    return next((each for each in found if each.name not in progress["done"]), found[0])
+    return found
+
+
+def chosen(word, progress):
+    """The exercise that a word names, or the next one that is not done."""
+    if not word:
+        return next_of(progress)
+    return next((each for each in named(word) if each.name not in progress["done"]), named(word)[0])
 
 
 def show_hint(exercise, progress):
@@ -465,7 +474,7 @@ def run(words):
 def obey(given):
     progress = read_progress()
     if given.list:
-        show_list(progress)
+        show_list(given.exercise, progress)
         return 0
     exercise = chosen(given.exercise, progress)
     if not exercise:

@@ -19,8 +19,7 @@ from typing import NamedTuple
 
 import pytest
 
-import patches
-from support import BUILD, ROOT, tool
+from support import BUILD, ROOT
 
 MOST = 1000  # faults in one copy
 PRELUDE = f"""#include <stdio.h>
@@ -87,21 +86,15 @@ def scratch():
     return pathlib.Path(folder)
 
 
-def tree(chapter, faults=(), patch=None, word="1"):
+def tree(chapter, faults=(), word="1"):
     """A new folder with changed copies of the chapter (its folder's name) and of common/, and links to all other files
-    that are read.
-
-    The patch is applied first. `word` replaces PLANTED in the faults; a {} in it becomes the fault's number, from 1.
+    that are read. `word` replaces PLANTED in the faults; a {} in it becomes the fault's number, from 1.
     """
     folder = pathlib.Path(tempfile.mkdtemp(dir=scratch()))
     for name in (chapter, "common"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("test_*", "__pycache__"))
     for name in ("docs", "emulator", "tools"):
         (folder / name).symlink_to(ROOT / name)
-    if patch:
-        tool("git")
-        for path, text in patches.applied(patch, folder).items():
-            (folder / path).write_text(text)
     words = {fault: word.format(number) for number, fault in enumerate(faults, 1)}
     for file in {fault.file for fault in faults}:
         here = [fault for fault in faults if fault.file == file]
