@@ -124,6 +124,27 @@ def test_the_next_one_follows_the_road():
     assert any(beside) and beside == sorted(beside) and exercises.listed()[0].chapter == "primer"
 
 
+def test_the_costly_line_is_one_of_the_goals(tmp_path):
+    """The goal is about the stores to C. The loads of A cost more."""
+    task = "```goals\nshape: 32x32x32\nalso: 32x1x1\nsectors per store to C <= 4\n```\n"
+    given = exercises.exercise(FIRST.page, 1, "", task)
+    path = tmp_path / given.file
+    path.write_text('''#include "common/stage.h"
+__global__ void matmul(int N, int K, const float* A, const float* B, float* C) {
+    const int row = blockIdx.y * 32 + threadIdx.x, col = blockIdx.x;
+    float sum = 0;
+    for (int k = 0; k < K; ++k) sum += A[row * K + k] * B[k * N + col];
+    C[row * N + col] = sum;
+}
+#define MULTIPLES 32, 1, 1
+void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C) {
+    matmul<<<dim3(N, M / 32), 32>>>(N, K, A, B, C);
+}
+''')
+    verdict = learn.check(given, path)
+    assert not verdict.done and "a warp's store" in verdict.said, verdict
+
+
 def test_hints_follow_each_other(typed):
     hints = FIRST.hints()
     said = [typed(FIRST.name, "--hint").stdout for _ in range(len(hints) + 1)]

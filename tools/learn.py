@@ -81,18 +81,20 @@ def statement(source, number):
     return code
 
 
+def lines_of(what, lines, text):
+    """The lines that a goal such as "wavefronts per load of Bs" is about: those of statements that name the array."""
+    unit, access, array = exercises.COUNT.fullmatch(what).groups()
+    memory = {"wavefronts": "shared", "sectors": "global"}.get(unit)
+    source = text.split("\n")
+    return [each for each in lines if each["kind"] == access.split()[0] and memory in (None, each["memory"]) and
+            re.search(rf"\b{array}\b", statement(source, int(each["line"].rpartition(":")[2])))]
+
+
 def line_count(what, lines, text):
     """A goal's count of the statements that name an array, such as "wavefronts per load of Bs", or None."""
-    unit, access, array = exercises.COUNT.fullmatch(what).groups()
-    source = text.split("\n")
-    cost = requests = 0
-    for each in lines:
-        code = statement(source, int(each["line"].rpartition(":")[2]))
-        memory = {"wavefronts": "shared", "sectors": "global"}.get(unit, each["memory"])
-        if re.search(rf"\b{array}\b", code) and each["kind"] == access.split()[0] and each["memory"] == memory:
-            cost += int(each["cost"])
-            requests += int(each["requests"])
-    return None if not requests else requests if unit == "requests" else cost / requests
+    its = lines_of(what, lines, text)
+    cost, requests = (sum(int(each[column]) for each in its) for column in ("cost", "requests"))
+    return None if not requests else requests if what.startswith("requests") else cost / requests
 
 
 def counted_of(goal, row, lines, text):
@@ -177,8 +179,9 @@ def check_product(exercise, file):
             said = said or (message(large, file) if large and large.returncode else "")
         else:
             rows.append(row_of(goal, right, counts, lines, text))
-    if right and not all(met for goal, met, _ in rows if goal.kind == "count"):
-        said = said or costly(lines)
+    if unmet := [goal.what for goal, met, _ in rows if right and goal.kind == "count" and not met]:
+        its = lines_of(unmet[0], lines, text) if exercises.COUNT.fullmatch(unmet[0])[1] else lines
+        said = said or costly(its)
     return Verdict(rows, said)
 
 
