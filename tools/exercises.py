@@ -127,12 +127,13 @@ def predictions(goals):
 
 
 def predicted(text, goal):
-    """The number that the reader typed, or None."""
-    found = re.search(rf"(?m)^// Prediction: {re.escape(spoken(goal.what))} *= *([\d.]+) *$", text)
+    """The number that the reader typed, 1,024 or 1024; the text if it is none; "" if nothing was typed."""
+    found = re.search(rf"(?m)^// Prediction: {re.escape(spoken(goal.what))} *=(.*)$", text)
+    typed = found[1].strip(" ?") if found else ""
     try:
-        return float(found[1]) if found else None
+        return float(typed.replace(",", ""))
     except ValueError:
-        return None
+        return typed
 
 
 def goal_of(line, where):

@@ -39,7 +39,7 @@ ELEMENT = {"fp32": 4, "fp16": 2}
 # Oclgrind as a device like the R9 Fury X, which looks for everything that it can find.
 OCLGRIND = ("oclgrind", "--local-mem-size", 65536, "--max-wgsize", 256, "--data-races", "--uniform-writes",
             "--check-api", "--uninitialized", "--inst-counts", "--max-errors", 1)
-TOO_LITTLE = "The result is right, but the kernels load fewer bytes than A and B have."
+TOO_LITTLE = "The result is right, but not by the kernels: they load fewer bytes than A and B have."
 COMPILING = 120  # seconds, for a kernel in OpenCL, which the device compiles
 GREEN, RED, FAINT, BOLD = ("\033[32m", "\033[31m", "\033[2m", "\033[1m")
 
@@ -111,8 +111,8 @@ def judged(goal, counted, text):
     found = "none" if counted is None else figure(counted)
     if goal.kind == "predict":
         typed = exercises.predicted(text, goal)
-        if typed is None:
-            return False, "not typed yet"
+        if not isinstance(typed, float):
+            return False, f"no number: {typed}"[:15] if typed else "not typed yet"
         met = counted is not None and abs(typed - counted) <= 0.005 * max(1, counted)
         return met, found if met else f"not {figure(typed)}"
     return counted is not None and goal.met(counted), found
@@ -129,7 +129,7 @@ def filled(line):
 
 def message(run, file):
     """A program's message, without the name of the file in front."""
-    text = re.sub(rf"(?m)^(?:[^\s:]*/)?{re.escape(file.stem)}: ", "", run.stderr.strip("\n"))
+    text = re.sub(rf"(?m)^(?:(?:[^\s:]*/)?{re.escape(file.stem)}|indices): ", "", run.stderr.strip("\n"))
     lines = "\n".join(map(filled, text.split("\n"))).split("\n")
     return "\n".join(lines[:LINES] + [f"... and {len(lines) - LINES} lines more"] * (len(lines) > LINES))
 
@@ -180,8 +180,8 @@ def check_product(exercise, file):
         else:
             rows.append(row_of(goal, right, counts, lines, text))
     if unmet := [goal.what for goal, met, _ in rows if right and goal.kind == "count" and not met]:
-        its = lines_of(unmet[0], lines, text) if exercises.COUNT.fullmatch(unmet[0])[1] else lines
-        said = said or costly(its)
+        of_goal = bool(exercises.COUNT.fullmatch(unmet[0])[1])
+        said = said or costly(lines_of(unmet[0], lines, text) if of_goal else lines, of_goal)
     return Verdict(rows, said)
 
 
@@ -197,14 +197,16 @@ def loads_too_little(row, element):
     return int(row["global_load_bytes"]) < (m * k + k * n) * element
 
 
-def costly(lines):
-    """The line that costs most, in a sentence."""
-    if not (worst := advice.costliest(lines)):
+def costly(lines, of_goal):
+    """The line that costs most, in a sentence. of_goal: they are a goal's, which says how little they could cost."""
+    worst = max(lines, key=lambda each: int(each["cost"]), default=None) if of_goal else advice.costliest(lines)
+    if not worst:
         return ""
     unit, why, _ = advice.UNITS[worst["memory"]]
     cost, ideal = (int(worst[column]) / int(worst["requests"]) for column in ("cost", "at_best"))
+    better = "" if of_goal else f" where {ideal:.1f} could do: {why}"
     return textwrap.fill(f"{worst['line']}: a warp's {worst['kind']} takes {cost:.1f} {unit} of {worst['memory']} "
-                         f"memory where {ideal:.1f} could do: {why}.", COLUMNS, break_on_hyphens=False)
+                         f"memory{better}.", COLUMNS, break_on_hyphens=False)
 
 
 def printed(what, output):
@@ -295,7 +297,8 @@ def check(exercise, file):
 def table(verdict):
     lines = []
     for goal, met, counted in verdict.rows:
-        mark = coloured("✓", GREEN) if met else coloured("✗", RED)
+        unknown = counted == "-"  # nothing is counted of a wrong product
+        mark = coloured("✓", GREEN) if met else "·" if unknown else coloured("✗", RED)
         lines.append(f"  {mark} {str(goal):58} {counted:>15}")
     return "\n".join(lines)
 

@@ -132,7 +132,7 @@ class UserKernel:
         need_tools(cpu=True)
         replaced = []  # sources that replace the harness
         if variant == "indices":
-            variant, replaced = "trace", [BUILD / "tests/liblarge_indices.a"]
+            variant, replaced = "trace", [BUILD / "liblarge_indices.a"]
             self.libraries("large_indices", *replaced)
         self.libraries("harness_cpu", BUILD / "emulated.json")
         how = json.loads((BUILD / "emulated.json").read_text())

@@ -135,8 +135,8 @@ void crashed(int signal, siginfo_t* info, void* context) {
     const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
     if (!run.running && find_allocation(address))
         end_program("host code" + host_place(program_counter(context)) +
-                    " touches device memory, which only kernels can: " +
-                    "cudaMemcpy or cudaMemset does that for it");
+                    " touches device memory, which only kernels can: "
+                    "pass them the pointer, or call cudaMemcpy or cudaMemset");
     if (!run.running || signal == SIGFPE) {  // the program's own crash: let it happen
         ::signal(signal, SIG_DFL);
         return;

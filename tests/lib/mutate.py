@@ -146,7 +146,7 @@ def with_large_indices(traced):
     """Links the test of large indices (tests/large_indices.cpp) with a traced program that build() has made; returns
     its path."""
     made = traced.with_name(f"{traced.name}_indices")
-    libraries = [BUILD / "tests/liblarge_indices.a", *how()["link"]["trace"]]
+    libraries = [BUILD / "liblarge_indices.a", *how()["link"]["trace"]]
     subprocess.run([how()["compiler"], traced.with_suffix(".o"), "-o", made, *libraries], check=True)
     return made
 
