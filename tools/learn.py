@@ -30,8 +30,9 @@ from user_kernel import UserKernel
 
 FOLDER = pathlib.Path(os.environ.get("LEARN_DIR") or ROOT / "learn")
 PROGRESS = FOLDER / "progress.json"
-# Where a product is verified before its accesses are counted: a single element, edges within a tile, several tiles.
-SHAPES = ("1x1x1", "7x5x3", "37x129x65", "130x264x24")
+# Where a product is verified before its accesses are counted: a single element, edges within a tile, several tiles, many
+# k-tiles.
+SHAPES = ("1x1x1", "7x5x3", "37x129x65", "130x264x24", "33x36x300")
 SECONDS = 30  # after which a program does not end
 LINES = 14  # of a program's message
 COLUMNS = 78  # of what is said below the table, which is indented
@@ -106,6 +107,10 @@ def counted_of(goal, row, lines, text):
     return 0.0 if row[goal.what] == "-" else float(row[goal.what])
 
 
+def near(number, counted):
+    return abs(number - counted) <= 0.005 * max(1, counted)
+
+
 def judged(goal, counted, text):
     """(whether the goal is met, what the table shows)"""
     found = "none" if counted is None else figure(counted)
@@ -113,7 +118,9 @@ def judged(goal, counted, text):
         typed = exercises.predicted(text, goal)
         if not isinstance(typed, float):
             return False, f"no number: {typed}"[:15] if typed else "not typed yet"
-        met = counted is not None and abs(typed - counted) <= 0.005 * max(1, counted)
+        if counted is None or not near(counted, goal.asked):
+            return False, "of another file"  # the count is to be predicted, not changed
+        met = near(typed, counted)
         return met, found if met else f"not {figure(typed)}"
     return counted is not None and goal.met(counted), found
 
@@ -180,8 +187,7 @@ def check_product(exercise, file):
         else:
             rows.append(row_of(goal, right, counts, lines, text))
     if unmet := [goal.what for goal, met, _ in rows if right and goal.kind == "count" and not met]:
-        of_goal = bool(exercises.COUNT.fullmatch(unmet[0])[1])
-        said = said or costly(lines_of(unmet[0], lines, text) if of_goal else lines, of_goal)
+        said = said or costly(unmet[0], lines, text)
     return Verdict(rows, said)
 
 
@@ -197,16 +203,21 @@ def loads_too_little(row, element):
     return int(row["global_load_bytes"]) < (m * k + k * n) * element
 
 
-def costly(lines, of_goal):
-    """The line that costs most, in a sentence. of_goal: they are a goal's, which says how little they could cost."""
-    worst = max(lines, key=lambda each: int(each["cost"]), default=None) if of_goal else advice.costliest(lines)
+def costly(what, lines, text):
+    """The costliest line of those that an unmet goal is about, in a sentence; "" if it is about no lines."""
+    if exercises.COUNT.fullmatch(what)[1]:
+        worst, better = max(lines_of(what, lines, text), key=lambda each: int(each["cost"]), default=None), False
+    else:
+        memory = {"sectors_per_request": "global", "bank_conflict_factor": "shared"}.get(what)
+        worst, better = advice.costliest([each for each in lines if each["memory"] == memory]), True
     if not worst:
         return ""
     unit, why, _ = advice.UNITS[worst["memory"]]
     cost, ideal = (int(worst[column]) / int(worst["requests"]) for column in ("cost", "at_best"))
-    better = "" if of_goal else f" where {ideal:.1f} could do: {why}"
-    return textwrap.fill(f"{worst['line']}: a warp's {worst['kind']} takes {cost:.1f} {unit} of {worst['memory']} "
-                         f"memory{better}.", COLUMNS, break_on_hyphens=False)
+    said = f"{worst['line']}: a warp's {worst['kind']} takes {cost:.1f} {unit} of {worst['memory']} memory"
+    if better:  # where a goal names the array it also says what can be reached
+        said += f" where {ideal:.1f} could do: {why}"
+    return textwrap.fill(f"{said}.", COLUMNS, break_on_hyphens=False)
 
 
 def printed(what, output):
@@ -318,6 +329,8 @@ def nearby(file):
 def show_verdict(exercise, file, verdict, watching):
     if verdict.rows:
         print(table(verdict))
+        if "shape" in exercise.settings and {goal.kind for goal in exercise.goals} & {"count", "predict"}:
+            print(coloured(f"    counted at {exercise.settings['shape'].replace('x', ' x ')} (M x N x K)", FAINT))
     if verdict.said:
         print("\n" + textwrap.indent(verdict.said.replace(f"{file.parent}/", "").replace(f"{ROOT}/", ""), "  "))
     print()

@@ -88,7 +88,9 @@ TEST_F(Api, MemoryIsFreedByItsCall) {
                                           {of_variable, nullptr}};
     for (const auto& [pointer, right] : all)
         for (const auto& [call, other] : calls)
-            if (call != right) EXPECT_EQ(call(pointer), other);
+            if (call != right) {
+                EXPECT_EQ(call(pointer), other);
+            }
     cudaGetLastError();
     read_variable<<<1, 1>>>(static_cast<int*>(device));
     expect_silence();
