@@ -1,16 +1,12 @@
 """Each exercise is red at its start and with the wrong solutions of its page, and green with its solution:
 test_learn.py -k NN_chapter"""
-import os
 import pathlib
 
 import pytest
 
+import check_exercise
 import exercises
-import learn
 import packages
-from edits import edited
-from results import Wrong
-from support import ROOT, call
 
 EVERY = exercises.listed()
 
@@ -20,7 +16,7 @@ def verdict(exercise, text, folder):
         pytest.skip(f"not installed: {', '.join(missing)}")
     file = pathlib.Path(folder, exercise.file)
     file.write_text(text)
-    return learn.check(exercise, file)
+    return check_exercise.check(exercise, file)
 
 
 def states(verdict):

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
+import check_exercise
 import exercises
-import learn
 from book.pages import side_roads
 from support import ROOT, call, tool
 
@@ -70,18 +70,18 @@ def test_what_does_not_compile(typed, file):
 
 
 def test_what_does_not_end(monkeypatch, tmp_path):
-    monkeypatch.setattr(learn, "SECONDS", 3)
+    monkeypatch.setattr(check_exercise, "SECONDS", 3)
     path = tmp_path / FIRST.file
     path.write_text(FIRST.start().replace("    C[j]", "    for (volatile int i = 0;;) i = i;\n    C[j]"))
-    verdict = learn.check(FIRST, path)
+    verdict = check_exercise.check(FIRST, path)
     assert not verdict.done and "not ended" in verdict.said
 
 
 def test_a_long_message_fits_the_screen(tmp_path):
     words = "  what the third thread reads and writes" * 5
     run = subprocess.CompletedProcess([], 1, "", f"a: 1 x 1 x 1\n    race:{words}\n  short  line\n")
-    first, *lines, last = learn.message(run, tmp_path / "a.cu").split("\n")
-    assert (first, last) == ("1 x 1 x 1", "  short  line") and max(map(len, lines)) <= learn.COLUMNS
+    first, *lines, last = check_exercise.message(run, tmp_path / "a.cu").split("\n")
+    assert (first, last) == ("1 x 1 x 1", "  short  line") and max(map(len, lines)) <= check_exercise.COLUMNS
     assert " ".join(lines).split() == ["race:", *words.split()] and all(line.startswith("    ") for line in lines)
 
 
@@ -89,9 +89,9 @@ def test_a_count_is_of_the_statement_that_begins_in_a_line():
     text = "x = Bs[0];\nload(\n    x,  // of Bs\n    &As[0]);\nload(x, &Bs[0]);\n"
     lines = [{"line": f"a.cu:{number}", "memory": "shared", "kind": "load", "requests": "2", "cost": cost}
              for number, cost in ((1, "2"), (2, "8"), (5, "6"))]
-    assert learn.line_count("wavefronts per load of As", lines, text) == 4
-    assert learn.line_count("wavefronts per load of Bs", lines, text) == 2
-    assert learn.line_count("wavefronts per load of Cs", lines, text) is None
+    assert check_exercise.line_count("wavefronts per load of As", lines, text) == 4
+    assert check_exercise.line_count("wavefronts per load of Bs", lines, text) == 2
+    assert check_exercise.line_count("wavefronts per load of Cs", lines, text) is None
 
 
 def test_a_program_prints_its_counts(tmp_path):
@@ -102,7 +102,7 @@ def test_a_program_prints_its_counts(tmp_path):
     def verdict(predicted, visited):
         path.write_text(f"{exercises.predictions(given.goals).replace('?', predicted)}#include <cstdio>\n"
                         f'int main() {{ std::printf("lines visited: {visited}\\nlane of row 13: 14\\n"); }}\n')
-        return [met for _, met, _ in learn.check(given, path).rows]
+        return [met for _, met, _ in check_exercise.check(given, path).rows]
 
     assert verdict("?", "30") == [True, False, False]
     assert verdict("13", "32") == [True, True, False]
@@ -115,7 +115,7 @@ def test_what_the_emulator_finds_in_a_program_is_said(tmp_path):
     path = tmp_path / given.file
     path.write_text("__global__ void store(int* to) { to[threadIdx.x] = 1; }\n"
                     "int main() { int* one; cudaMalloc(&one, sizeof(int)); store<<<1, 2>>>(one); }\n")
-    verdict = learn.check(given, path)
+    verdict = check_exercise.check(given, path)
     assert not verdict.done and f"{path.name}:1" in verdict.said
 
 
@@ -141,7 +141,7 @@ void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C
     matmul<<<dim3(N, M / 32), 32>>>(N, K, A, B, C);
 }
 ''')
-    verdict = learn.check(given, path)
+    verdict = check_exercise.check(given, path)
     assert not verdict.done and "a warp's store" in verdict.said, verdict
 
 

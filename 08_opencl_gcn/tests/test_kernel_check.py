@@ -1,8 +1,8 @@
 """What ./run learn says of a kernel in OpenCL that does not compile or has a race, and without a simulator."""
 import pytest
 
+import check_exercise
 import exercises
-import learn
 import packages
 from support import program, tool
 
@@ -18,7 +18,7 @@ def said_of(tmp_path):
     def check(text):
         file = tmp_path / EXERCISE.file
         file.write_text(text)
-        verdict = learn.check(EXERCISE, file)
+        verdict = check_exercise.check(EXERCISE, file)
         assert not verdict.done
         return verdict.said
     return check
@@ -42,6 +42,6 @@ def test_a_missing_simulator_is_named(tmp_path, monkeypatch, capfd):
     monkeypatch.setitem(packages.PACKAGES, "oclgrind", "programs no-such-program")
     file = tmp_path / EXERCISE.file
     file.write_text(EXERCISE.solution())
-    assert not learn.check(EXERCISE, file).rows
+    assert not check_exercise.check(EXERCISE, file).rows
     said = capfd.readouterr().err
     assert "oclgrind" in said and said.count("\n") == 1, said
