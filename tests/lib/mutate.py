@@ -7,14 +7,16 @@ variable FAULT selects one. A fault that does not compile like that, because it 
 import atexit
 import functools
 import json
+import math
 import os
 import pathlib
 import re
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-import time
 from typing import NamedTuple
 
 import pytest
@@ -151,6 +153,12 @@ def with_large_indices(traced):
     return made
 
 
+def processor_time():
+    """Of all processes that this one has started and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 class Planted:
     """The faults of a program of a chapter in as few compiled copies as possible."""
 
@@ -180,7 +188,8 @@ class Planted:
         """Runs the program with that fault, or with none. A program that does not end has failed. Throws Refused.
 
         variant: a build, or "indices", the test of large indices. reached: a file for the numbers of the faults whose
-        places are executed. seconds: after which it does not end.
+        places are executed. seconds: of processor time, after which it does not end. The emulator reports a launch that
+        hangs after two.
         """
         compiled = "trace" if variant == "indices" else variant
         path, faults = self.together(compiled)
@@ -189,12 +198,13 @@ class Planted:
             path = self.alone(fault, compiled)
         if variant == "indices":
             path = with_large_indices(path)
-        environment = {**os.environ, "FAULT": str(number), "REACHED": str(reached)}
-        try:
-            return subprocess.run([str(word) for word in (path, *words)], capture_output=True, text=True,
-                                  errors="replace", timeout=seconds, env=environment)
-        except subprocess.TimeoutExpired:
-            return subprocess.CompletedProcess(words, 1, "", "it does not end")
+        environment = {**os.environ, "FAULT": str(number), "REACHED": str(reached), "EMULATOR_SECONDS": "2"}
+        run = subprocess.run([str(word) for word in (path, *words)], capture_output=True, text=True, errors="replace",
+                             env=environment,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5)))
+        if run.returncode == -signal.SIGXCPU:
+            run.stderr = "it does not end"
+        return run
 
     @functools.lru_cache(None)
     def clean(self, variant, *words):
@@ -203,9 +213,9 @@ class Planted:
         together = self.together("trace" if variant == "indices" else variant)[1]
         file = scratch() / "reached"
         file.write_text("")
-        began = time.monotonic()
+        before = processor_time()
         run = self.run(None, variant, *words, reached=file)
-        seconds = 10 + 20 * (time.monotonic() - began)
+        seconds = 3 + math.ceil(10 * (processor_time() - before))
         numbers = {int(number) for number in file.read_text().split()}
         shown = {fault for fault in self.faults if fault not in together or together.index(fault) + 1 in numbers}
         return run, shown, seconds
