@@ -1,6 +1,7 @@
 """Finds the places in a file where a fault can be planted, by syntax: it knows no names of a stage, so a new stage
 needs nothing more. A place where a fault provably changes nothing is listed in the chapter's tests/equivalent.txt, with
 the reason."""
+import pathlib
 import re
 import sys
 
@@ -213,7 +214,8 @@ class Function:
         for match in re.compile(r"(?<!\w)(?:std::)?(min|max)(?:<\w+>)?\(").finditer(code, begin, end):
             arguments = self.commas(match.end(), self.close(match.end() - 1))
             for argument in arguments if len(arguments) == 2 else ():
-                self.add("min", *argument, f"PLANTED ? {'' if match[1] == 'min' else '-'}(1 << 30) : (", ")")
+                self.add("min", *argument, f"PLANTED ? {'' if match[1] == 'min' else '-'}(1 << 30) : (", ")",
+                         (argument[0], argument[1] + 200))
         for match in re.compile(r"(?:[=(,?:] |\()((?!k[A-Z])\w+(?: - \w+)+)(?=[;,)]| [:,])").finditer(code, begin, end):
             self.add("rest", *match.span(1), "PLANTED ? 1 << 30 : (", ")")
         for match in re.compile(r"\bsize_t\(").finditer(code, begin, end):
@@ -297,8 +299,8 @@ def files_of(program):
 
 
 def own_equivalent(chapter):
-    """[(kind, beginning of the code or the function's NAME() or both, reason)] from the chapter's tests/equivalent.txt.
-    """
+    """[(kind, beginning of the code, reason)] from the chapter's tests/equivalent.txt. The code may stand after the
+    function's NAME(), or be left out after it, and after the name of a file."""
     path = ROOT / chapter / "tests/equivalent.txt"
     lines = [line for line in path.read_text().splitlines() if line and line[0] != "#"] if path.exists() else []
     return [re.fullmatch(r"(\w+): (.*?) -- (.*)", line).groups() for line in lines]
@@ -313,7 +315,8 @@ def equivalent(chapter):
 def covers(entry, fault):
     kind, code, _ = entry
     names = fault.old, f"{fault.function}(): {fault.old}"
-    return kind in (fault.kind, "any") and any(name.startswith(code) for name in names)
+    file = pathlib.Path(fault.file).name
+    return kind in (fault.kind, "any") and any(name.startswith(code.removeprefix(f"{file}: ")) for name in names)
 
 
 def line_of(fault):
