@@ -137,15 +137,16 @@ const std::vector<Shape> Machine::kBeforeDefault = {
     {7, 5, 3}, {130, 264, 24}, {5, 130, 1800}, {3, 136, 250}, {3, 132, 252}};
 
 // Two tiles in each direction, the second one nearly empty; rows of C on multiples of 4 and of 8
-// bytes, which TMA can't store, and of 16; two groups of eight rows of tiles; and after a tile as
-// many k-tiles as a pipeline of twelve stages holds. A configuration for few tiles has one.
+// bytes, which TMA can't store, and of 16; two groups of eight rows of tiles, with one k-tile, so
+// that all slices of K but one are empty; and after a tile as many k-tiles as a pipeline of twelve
+// stages holds. A configuration for few tiles has one.
 std::vector<Shape> Machine::shapes_for(const ConfigFacts& config) {
     const auto& [name, m, n, k, few_tiles] = config;
     if (few_tiles) return {{m - 3, n - 6, k + 8}, {m, n - 4, 6 * k + 8}};
     return {{m + 5, n + 2, k + 8},
             {m + 5, n + 4, k + 8},
             {m + 5, n + 1, 2 * k + 8},
-            {8 * m + 5, n + 4, k},
+            {8 * m + 5, n + 4, 8},
             {5, 6 * n + 4, 5 * k + 8}};
 }
 

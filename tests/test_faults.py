@@ -10,6 +10,7 @@ import functools
 import json
 import math
 import pathlib
+import re
 
 import pytest
 
@@ -60,8 +61,9 @@ class Subject:
 
     @functools.cached_property
     def configs(self):
-        """The names of its configurations."""
-        return json.loads(self.planted.run(None, "trace", "--describe").stdout)["configs"]
+        """The names of its configurations, those with the smallest clusters first: 128x64-transposed-4x2."""
+        names = json.loads(self.planted.run(None, "trace", "--describe").stdout)["configs"]
+        return sorted(names, key=lambda name: math.prod(map(int, re.findall(r"\d+", name))))
 
     @functools.cached_property
     def runs(self):
@@ -72,7 +74,8 @@ class Subject:
         small = ",".join(shape for shape in shapes if work(shape) < 5)
         sizes = [small, *(shape for shape in shapes if work(shape) >= 5)]
         of_sizes = [("--sizes", each) for each in sizes]
-        of_configs = [("--config", each, "--all-configs", "--sizes", "1x4x1") for each in self.configs]
+        # --sizes: a small shape beside those of the configuration. One with slices takes two k-tiles or more.
+        of_configs = [("--config", each, "--all-configs", "--sizes", "1x4x72") for each in self.configs]
         traced = [("trace", *each, "--verify-only") for each in of_sizes + of_configs]
         return traced[:len(sizes)] + [("indices", "--both-ends")] + traced[len(sizes):]
 

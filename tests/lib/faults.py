@@ -292,10 +292,16 @@ def headers(source):
 
 
 def files_of(program):
-    """A program's source, and the headers that no program before it includes."""
-    above = programs.listed()[:programs.listed().index(program)]
-    before = [headers(other.source) for other in above if other.source.suffix == ".cu"]
-    return [str(program.source.relative_to(ROOT)), *sorted(headers(program.source).difference(*before))]
+    """A program's source, and the headers that no chapter before includes and no program after it in its own: the last
+    one, matmul.cu, has the most configurations."""
+    def included(others):
+        return set().union(*(headers(other.source) for other in others if other.source.suffix == ".cu"))
+
+    at = programs.listed().index(program)
+    above, below = programs.listed()[:at], programs.listed()[at + 1:]
+    elsewhere = included(other for other in above if other.chapter != program.chapter)
+    elsewhere |= included(other for other in below if other.chapter == program.chapter)
+    return [str(program.source.relative_to(ROOT)), *sorted(headers(program.source) - elsewhere)]
 
 
 def own_equivalent(chapter):
