@@ -194,3 +194,9 @@ def test_a_save_is_noticed(tmp_path):
     os.close(ours)
     assert text.index("✗") < text.index("Done.")
     assert json.loads((tmp_path / "learn/progress.json").read_text())["done"] == [FIRST.name]
+
+
+def test_the_counted_shape_is_the_last():
+    given = {"shape": "2x3x4", "also": "2x3x4 1x1x1"}
+    assert check_exercise.shapes_of(given, (1, 1, 1)) == "1x1x1,2x3x4"
+    assert check_exercise.shapes_of(given, (1, 8, 8)) == "1x8x8,2x8x8"

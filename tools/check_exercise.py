@@ -51,7 +51,8 @@ def shapes_of(settings, multiples):
     for shape in (*asked, settings["shape"]):
         edges = [max(1, -(-int(edge) // by)) * by for edge, by in zip(shape.split("x"), multiples)]
         rounded.append("x".join(map(str, edges)))
-    return ",".join(dict.fromkeys(rounded))
+    *before, counted = rounded
+    return ",".join(dict.fromkeys([each for each in before if each != counted] + [counted]))
 
 
 def statement(source, number):
