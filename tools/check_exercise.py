@@ -20,8 +20,8 @@ from exercises import figure, spoken
 from results import Wrong
 from user_kernel import UserKernel
 
-# Where a product is verified before its accesses are counted: a single element, edges within a tile, several tiles, many
-# k-tiles.
+# Where a product is verified before its accesses are counted: a single element, edges within a tile, several tiles,
+# many k-tiles.
 SHAPES = ("1x1x1", "7x5x3", "37x129x65", "130x264x24", "33x36x300")
 SECONDS = 30  # after which a program does not end
 LINES = 14  # of a program's message
@@ -31,6 +31,7 @@ ELEMENT = {"fp32": 4, "fp16": 2}
 OCLGRIND = ("oclgrind", "--local-mem-size", 65536, "--max-wgsize", 256, "--data-races", "--uniform-writes",
             "--check-api", "--uninitialized", "--inst-counts", "--max-errors", 1)
 TOO_LITTLE = "The result is right, but not by the kernels: they load fewer bytes than A and B have."
+OTHER = "another program"  # stands in place of a count
 COMPILING = 120  # seconds, for a kernel in OpenCL, which the device compiles
 
 
@@ -100,9 +101,9 @@ def judged(goal, counted, text):
     if goal.kind == "predict":
         typed = exercises.predicted(text, goal)
         if not isinstance(typed, float):
-            return False, f"no number: {typed}"[:15] if typed else "not typed yet"
+            return False, "no number" if typed else "not typed yet"
         if counted is None or not near(counted, goal.asked):
-            return False, "of another file"  # the count is to be predicted, not changed
+            return False, OTHER  # the count is to be predicted, not changed
         met = near(typed, counted)
         return met, found if met else f"not {figure(typed)}"
     return counted is not None and goal.met(counted), found
@@ -169,6 +170,8 @@ def check_product(exercise, file):
             said = said or (message(large, file) if large and large.returncode else "")
         else:
             rows.append(row_of(goal, right, counts, lines, text))
+    if any(what == OTHER for _, _, what in rows):
+        said = said or "The prediction is about the program as it was; --reset begins anew."
     if unmet := [goal.what for goal, met, _ in rows if right and goal.kind == "count" and not met]:
         said = said or costly(unmet[0], lines, text)
     return Verdict(rows, said)
