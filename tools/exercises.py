@@ -173,7 +173,8 @@ def pages():
 @functools.lru_cache(None)
 def of_page(page):
     """The exercises of a page. Raises Wrong."""
-    sections = re.split(r"(?m)^## (\d+)\. (.+)\n", page.read_text())[1:]
+    text = re.sub(r"(?m)^<a id=.*</a>\n+", "", page.read_text())  # of a translated page
+    sections = re.split(r"(?m)^## (\d+)\. (.+)\n", text)[1:]
     return [exercise(page, int(number), title, text)
             for number, title, text in zip(sections[::3], sections[1::3], sections[2::3])]
 
