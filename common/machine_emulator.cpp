@@ -151,18 +151,20 @@ std::vector<Shape> Machine::shapes_for(const ConfigFacts& config) {
 }
 
 OptionTable Machine::options(Options& o) {
-    if (!emulator::tracing()) return {};
-    return {
-        {"--lines", "", "also print the traffic of every source line", flag(o.lines)},
-        {"--lines-csv", "FILE", "write it to FILE", file_name(o.lines_csv)},
-        {"--all-configs", "",
-         "verify each configuration that the launcher may choose; fail unless every kernel is launched",
-         flag(o.all_configs)},
-        {"--all-orders", "",
-         "verify in each order of the threads, as the build that traces nothing",
-         flag(o.all_orders)},
-        {"--record", "FILE", "write what the first and the last block access, in order",
-         file_name(o.record)}};
+    OptionTable table = {{"--all-configs", "",
+                          "verify each configuration that the launcher may choose; fail unless "
+                          "every kernel is launched",
+                          flag(o.all_configs)}};
+    if (!emulator::tracing()) return table;
+    add_options(table,
+                {{"--lines", "", "also print the traffic of every source line", flag(o.lines)},
+                 {"--lines-csv", "FILE", "write it to FILE", file_name(o.lines_csv)},
+                 {"--all-orders", "",
+                  "verify in each order of the threads, as the build that traces nothing",
+                  flag(o.all_orders)},
+                 {"--record", "FILE", "write what the first and the last block access, in order",
+                  file_name(o.record)}});
+    return table;
 }
 
 Machine::Machine(const Options& options, const Facts& facts)
