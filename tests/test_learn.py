@@ -35,7 +35,8 @@ def answered(exercise, text):
 @pytest.mark.parametrize("exercise", EVERY, ids=lambda each: f"{each.chapter}.{each.number}")
 def test_exercise(exercise, tmp_path):
     assert exercise.hints() and exercise.why() and exercise.task
-    assert not verdict(exercise, exercise.start(), tmp_path).done
+    begun = verdict(exercise, exercise.start(), tmp_path)
+    assert begun.rows and not begun.done, "it compiles, and a goal is not met"
     solved = verdict(exercise, answered(exercise, exercise.solution()), tmp_path)
     assert solved.done, (states(solved), solved.said)
     for goal, text in exercise.wrong():
