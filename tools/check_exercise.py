@@ -13,6 +13,7 @@ from typing import NamedTuple
 import advice
 import build
 import exercises
+import oclgrind
 import packages
 import programs
 from command_line import need_tools, opencl_packages
@@ -27,9 +28,6 @@ SECONDS = 30  # after which a program does not end
 LINES = 14  # of a program's message
 COLUMNS = 78  # of what is said below the table, which is indented
 ELEMENT = {"fp32": 4, "fp16": 2}
-# Oclgrind as a device like the R9 Fury X, which looks for everything that it can find.
-OCLGRIND = ("oclgrind", "--local-mem-size", 65536, "--max-wgsize", 256, "--data-races", "--uniform-writes",
-            "--check-api", "--uninitialized", "--inst-counts", "--max-errors", 1)
 TOO_LITTLE = "The result is right, but not by the kernels: they load fewer bytes than A and B have."
 OTHER = "another program"  # stands in place of a count
 COMPILING = 120  # seconds, for a kernel in OpenCL, which the device compiles
@@ -226,7 +224,8 @@ def check_opencl(exercise, file):
         shutil.copy(file, pathlib.Path(scratch, exercise.source.name))
         words = [program, "--verify-only", "--kernels", scratch, "--stage", exercise.source.stem, "--sizes"]
         both = ([*words, shapes_of(exercise.settings, (1, 1, 1)), "--platform", "Portable Computing Language"],
-                ["env", "LC_ALL=C", *OCLGRIND, *words, shape])
+                ["env", "LC_ALL=C", "oclgrind", *oclgrind.EVERYTHING, oclgrind.COUNTS, "--max-errors", "1", *words,
+                 shape])
         with ThreadPoolExecutor() as threads:
             verified, simulated = threads.map(started, both, (COMPILING, COMPILING))
     counts = dict(zip("mnk", shape.split("x"))) | bytes_moved(simulated.stdout)
@@ -240,10 +239,9 @@ def check_opencl(exercise, file):
 
 def bytes_moved(output):
     """What a kernel moves in its first launch, by Oclgrind's list of its instructions, such as local_load_bytes."""
-    listed = re.search(r"(?m)^Instructions executed for kernel 'matmul':\n((?: +\d+ - .*\n)*)", output)
-    moved = re.findall(r"- (load|store) (\w+) \((\d+) bytes\)", listed[1] if listed else "")
-    nothing = {f"{memory}_{access}_bytes": "0" for memory in ("global", "local") for access in ("load", "store")}
-    return nothing | {f"{memory}_{access}_bytes": amount for access, memory, amount in moved}
+    first = dict((oclgrind.executed(output) or [[]])[0])
+    return {f"{memory}_{access}_bytes": first.get(f"{access} {memory}", "0")
+            for memory in ("global", "local") for access in ("load", "store")}
 
 
 def report(run, program, exercise, file):

@@ -14,15 +14,10 @@ import pytest
 
 import faults
 import mutate
+from oclgrind import COUNTS, EVERYTHING, RACES, executed
 from support import ROOT, call, program, tool
 
 CHAPTER = ROOT / "08_opencl_gcn"
-# Shaped like Fiji, the R9 Fury X. One stage and one shape per process: a buffer in the place of one that was freed
-# inherits what Oclgrind 21.10 knows of that one's uninitialised values, and its size.
-FIJI = ("--local-mem-size", "65536", "--compute-units", "64", "--max-wgsize", "256")
-# A race is also where two work-items write the same value.
-RACES = (*FIJI, "--data-races", "--uniform-writes", "--check-api")
-EVERYTHING = (*RACES, "--uninitialized")  # takes three times as long
 MOVED = "load global", "store global", "load local"
 
 # Each file, and the smallest shape that shows its faults: one tile of C, and two k-tiles, to find what one leaves
@@ -82,13 +77,12 @@ def words_for(file, shape):
 @pytest.mark.parametrize("file, shape, checks", CLEAN, ids=[f"{file} {shape}" for file, shape, _ in CLEAN])
 def test_clean(file, shape, checks, tmp_path):
     table = tmp_path / "table.csv"
-    run = call(tool("oclgrind"), *checks, "--inst-counts", *words_for(file, shape), "--csv", table,
-               env={**os.environ, "LC_ALL": "C"})  # another locale would group the counts' digits
+    run = call(tool("oclgrind"), *checks, COUNTS, *words_for(file, shape), "--csv", table,
+               env={**os.environ, "LC_ALL": "C"})
     assert run.returncode == 0 and not run.stderr, run.stderr
     launches = [dict.fromkeys(MOVED, 0) for _ in range(2)]  # of the exact test, of the accuracy test
-    kernels = re.findall(r"^Instructions executed for kernel 'matmul':\n((?: +\d+ - .*\n)*)", run.stdout, re.M)
-    for launch, kernel in zip(launches, kernels, strict=True):
-        for what, amount in re.findall(r"- (.*?)(?: \((\d+) bytes\))?$", kernel, re.M):
+    for launch, instructions in zip(launches, executed(run.stdout), strict=True):
+        for what, amount in instructions:
             if what in MOVED:
                 launch[what] += int(amount)
             # A vload, an atomic or a copy of global or local memory (U3AS1, U3AS3) would move what is not counted.
