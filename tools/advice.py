@@ -34,12 +34,21 @@ def counted(row, lines, arithmetic, half):
         lesson, advice = compared(stages, row, half and arithmetic == "FP32")
     lesson += "/README.md"
     if costly := costliest(lines):
-        unit, why, lesson = UNITS[costly["memory"]]
-        cost, ideal = (int(costly[column]) / int(costly["requests"]) for column in ("cost", "at_best"))
-        yield (f"{costly['line']}: a warp's {costly['kind']} takes {cost:.1f} {unit} of {costly['memory']} memory "
-               f"where {ideal:.1f} could do: {why}.")
+        lesson = UNITS[costly["memory"]][2]
+        yield f"{cost_of(costly)}{better_than(costly)}."
     yield from advice
     yield f"Read: {lesson}"
+
+
+def cost_of(line):
+    """What a request of the line costs, without a full stop."""
+    unit, cost = UNITS[line["memory"]][0], int(line["cost"]) / int(line["requests"])
+    return f"{line['line']}: a warp's {line['kind']} takes {cost:.1f} {unit} of {line['memory']} memory"
+
+
+def better_than(line):
+    """What it could cost, and how, in words that follow those of cost_of()."""
+    return f" where {int(line['at_best']) / int(line['requests']):.1f} could do: {UNITS[line['memory']][1]}"
 
 
 def compared(stages, row, in_halves):

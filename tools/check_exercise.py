@@ -189,19 +189,14 @@ def loads_too_little(row, element):
 
 def costly(what, lines, text):
     """The costliest line of those that an unmet goal is about, in a sentence; "" if it is about no lines."""
-    if exercises.COUNT.fullmatch(what)[1]:
-        worst, better = max(lines_of(what, lines, text), key=lambda each: int(each["cost"]), default=None), False
+    if exercises.COUNT.fullmatch(what)[1]:  # the goal names the array, and says what can be reached
+        worst = max(lines_of(what, lines, text), key=lambda each: int(each["cost"]), default=None)
+        said = worst and advice.cost_of(worst)
     else:
         memory = {"sectors_per_request": "global", "bank_conflict_factor": "shared"}.get(what)
-        worst, better = advice.costliest([each for each in lines if each["memory"] == memory]), True
-    if not worst:
-        return ""
-    unit, why, _ = advice.UNITS[worst["memory"]]
-    cost, ideal = (int(worst[column]) / int(worst["requests"]) for column in ("cost", "at_best"))
-    said = f"{worst['line']}: a warp's {worst['kind']} takes {cost:.1f} {unit} of {worst['memory']} memory"
-    if better:  # where a goal names the array it also says what can be reached
-        said += f" where {ideal:.1f} could do: {why}"
-    return textwrap.fill(f"{said}.", COLUMNS, break_on_hyphens=False)
+        worst = advice.costliest([each for each in lines if each["memory"] == memory])
+        said = worst and advice.cost_of(worst) + advice.better_than(worst)
+    return textwrap.fill(f"{said}.", COLUMNS, break_on_hyphens=False) if said else ""
 
 
 def printed(what, output):
