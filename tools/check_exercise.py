@@ -19,7 +19,7 @@ import programs
 from command_line import need_tools, opencl_packages
 from exercises import figure, spoken
 from results import Wrong
-from user_kernel import UserKernel
+from user_kernel import UserKernel, rounded
 
 # Where a product is verified before its accesses are counted: a single element, edges within a tile, several tiles,
 # many k-tiles.
@@ -45,12 +45,9 @@ class Verdict(NamedTuple):
 
 def shapes_of(settings, multiples):
     """The shapes at which the product is verified; the last one is that at which accesses are counted."""
-    asked = settings.get("also", "").split() if "also" in settings else SHAPES
-    rounded = []
-    for shape in (*asked, settings["shape"]):
-        edges = [max(1, -(-int(edge) // by)) * by for edge, by in zip(shape.split("x"), multiples)]
-        rounded.append("x".join(map(str, edges)))
-    *before, counted = rounded
+    asked = settings["also"].split() if "also" in settings else SHAPES
+    *before, counted = ["x".join(map(str, rounded(shape.split("x"), multiples)))
+                        for shape in (*asked, settings["shape"])]
     return ",".join(dict.fromkeys([each for each in before if each != counted] + [counted]))
 
 
@@ -67,9 +64,9 @@ def statement(source, number):
 def lines_of(what, lines, text):
     """The lines that a goal such as "wavefronts per load of Bs" is about: those of statements that name the array."""
     unit, access, array = exercises.COUNT.fullmatch(what).groups()
-    memory = {"wavefronts": "shared", "sectors": "global"}.get(unit)
+    memory = {"wavefronts": "shared", "sectors": "global"}[unit]
     source = text.split("\n")
-    return [each for each in lines if each["kind"] == access.split()[0] and memory in (None, each["memory"]) and
+    return [each for each in lines if each["kind"] == access.split()[0] and each["memory"] == memory and
             re.search(rf"\b{array}\b", statement(source, int(each["line"].rpartition(":")[2])))]
 
 
@@ -77,7 +74,7 @@ def line_count(what, lines, text):
     """A goal's count of the statements that name an array, such as "wavefronts per load of Bs", or None."""
     its = lines_of(what, lines, text)
     cost, requests = (sum(int(each[column]) for each in its) for column in ("cost", "requests"))
-    return None if not requests else requests if what.startswith("requests") else cost / requests
+    return cost / requests if requests else None
 
 
 def counted_of(goal, row, lines, text):
@@ -159,15 +156,14 @@ def check_product(exercise, file):
     elif loads_too_little(counts, ELEMENT[about["types"][0]]):
         right, said = False, TOO_LITTLE
     for goal in exercise.goals:
-        if goal.kind == "prints":
-            rows.append((goal, goal.what in run.stdout, ""))
+        if goal.kind == "large indices" and right:
+            large = started([kernel.emulated("indices"), "--both-ends"])
+            rows.append((goal, *yes(large.returncode == 0)))
+            said = said or (message(large, file) if large.returncode else "")
         elif goal.kind == "large indices":
-            large = started([kernel.emulated("indices"), "--both-ends"]) if right else None
-            rows.append((goal, bool(large) and large.returncode == 0, "" if not large else
-                         "yes" if large.returncode == 0 else "no"))
-            said = said or (message(large, file) if large and large.returncode else "")
+            rows.append((goal, False, ""))
         else:
-            rows.append(row_of(goal, right, counts, lines, text))
+            rows.append(row_of(goal, right, lambda goal: counted_of(goal, counts, lines, text), text))
     if any(what == OTHER for _, _, what in rows):
         said = said or "The prediction is about the program as it was; --reset begins anew."
     if unmet := [goal.what for goal, met, _ in rows if right and goal.kind == "count" and not met]:
@@ -175,11 +171,15 @@ def check_product(exercise, file):
     return Verdict(rows, said)
 
 
-def row_of(goal, right, counts, lines, text):
-    """The table's row for a goal about the result or a count."""
+def yes(met):
+    return met, "yes" if met else "no"
+
+
+def row_of(goal, right, count, text):
+    """The table's row for a goal about the result or a count. count(goal): what the program counted, or None."""
     if goal.kind == "right":
-        return goal, right, "yes" if right else "no"
-    return goal, *(judged(goal, counted_of(goal, counts, lines, text), text) if right else (False, "-"))
+        return goal, *yes(right)
+    return goal, *(judged(goal, count(goal), text) if right else (False, "-"))
 
 
 def loads_too_little(row, element):
@@ -229,7 +229,8 @@ def check_opencl(exercise, file):
     right = not failed and not loads_too_little(counts, ELEMENT["fp32"])
     said = report(failed, program, exercise, file) if failed else "" if right else TOO_LITTLE
     text = file.read_text(errors="replace")
-    return Verdict([row_of(goal, right, counts, [], text) for goal in exercise.goals], said)
+    return Verdict([row_of(goal, right, lambda goal: counted_of(goal, counts, [], text), text)
+                    for goal in exercise.goals], said)
 
 
 def bytes_moved(output):
@@ -255,17 +256,10 @@ def check_program(exercise, file):
     run = started([program, *exercise.settings.get("options", "").split()])
     del os.environ["EMULATOR_SUMMARY"]
     run.stderr = textwrap.dedent(run.stdout.partition("\nThe emulator found:\n")[2]) or run.stderr
-    text = file.read_text(errors="replace")
-    rows, right = [], run.returncode == 0
-    for goal in exercise.goals:
-        if goal.kind == "right":
-            rows.append((goal, right, "yes" if right else "no"))
-        elif goal.kind == "prints":
-            rows.append((goal, bool(re.search(goal.what, run.stdout)), ""))
-        elif goal.kind in ("count", "predict"):
-            rows.append((goal, *(judged(goal, printed(goal.what, run.stdout), text) if right else (False, "-"))))
-        else:
-            raise Wrong(f"{exercise.where()}: '{goal.kind}' is a goal of a product")
+    text, right = file.read_text(errors="replace"), run.returncode == 0
+    if any(goal.kind == "large indices" for goal in exercise.goals):
+        raise Wrong(f"{exercise.where()}: 'large indices' is a goal of a product")
+    rows = [row_of(goal, right, lambda goal: printed(goal.what, run.stdout), text) for goal in exercise.goals]
     return Verdict(rows, "" if right else message(run, file))
 
 

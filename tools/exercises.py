@@ -10,7 +10,6 @@ A page has a section for each exercise, "## 1. Title", which begins with the tas
                                             its own prints it, "bank conflict factor: 1"
     wavefronts per load of Bs <= 1          a goal: of the lines that name Bs; also sectors, and store to
     predict barriers_per_block = 16         a goal: the reader types the count before it is shown
-    prints first 63                         a goal: the program's output has this text
     large indices                           a goal: right where indices of elements pass 2^31
     also: 1x1x64                            further shapes at which the product is verified
     options: --config 64x64                 further words for the program
@@ -32,14 +31,14 @@ from programs import ROOT
 from results import Wrong
 
 FENCE = r"(?ms)^```%s *([^\n]*)\n(.*?)^```\n?"
-COUNT = re.compile(r"(wavefronts|sectors|requests) per (load of|store to) (\w+)|[a-z][a-z0-9_]*")
+COUNT = re.compile(r"(wavefronts|sectors) per (load of|store to) (\w+)|[a-z][a-z0-9_]*")
 LIMIT = re.compile(r"(.+?) (<=|>=|=) ([\d.]+)")
 NAMES = ("program", "shape", "also", "options")  # of a goals block's settings
 
 
 class Goal(NamedTuple):
-    kind: str  # right, large indices, prints, count, predict
-    what: str  # the count, or the text that is printed
+    kind: str  # right, large indices, count, predict
+    what: str = ""  # the count
     compare: str = ""  # <=, >= or =
     asked: float = 0
 
@@ -47,8 +46,8 @@ class Goal(NamedTuple):
         if self.kind == "count":
             words = {"<=": "at most", ">=": "at least", "=": "exactly"}[self.compare]
             return f"{spoken(self.what)}: {words} {figure(self.asked)}"
-        return {"predict": f"your prediction: {spoken(self.what)}", "prints": f"prints '{self.what}'",
-                "right": "right at every shape, no race", "large indices": "right with indices beyond 2^31"}[self.kind]
+        return {"predict": f"your prediction: {spoken(self.what)}", "right": "right at every shape, no race",
+                "large indices": "right with indices beyond 2^31"}[self.kind]
 
     def met(self, counted):
         return {"<=": counted <= self.asked + 0.005, ">=": counted >= self.asked - 0.005,
@@ -63,7 +62,6 @@ class Exercise(NamedTuple):
     settings: dict
     goals: tuple
     parts: dict  # {Start, Hints, Solution, Wrong: text}
-    file: str  # the name of the reader's file
 
     @property
     def chapter(self):
@@ -79,23 +77,29 @@ class Exercise(NamedTuple):
         """The chapter's source, or None if the page has the whole program."""
         return ROOT / self.settings["program"] if "program" in self.settings else None
 
+    @property
+    def file(self):
+        """The name of the reader's file: 03_2.cu."""
+        return self.name.replace("/", "_") + (self.source.suffix if self.source else ".cu")
+
     def where(self):
         return f"{self.page.relative_to(ROOT)}, exercise {self.number}"
+
+    def after(self, text, part):
+        """The text after all changes that stand in a part of the page. Raises Wrong."""
+        for _, diff in re.findall(FENCE % "diff", part):
+            text = edited(text, diff, self.where())
+        return text
 
     def start(self):
         """The text that the reader begins with. Raises Wrong."""
         given = self.parts.get("Start", "")
         text = self.source.read_text() if self.source else re.search(FENCE % "cpp", given)[2]
-        for _, diff in re.findall(FENCE % "diff", given):
-            text = edited(text, diff, self.where())
-        return predictions(self.goals) + text
+        return predictions(self.goals) + self.after(text, given)
 
     def solution(self):
         """The text that meets the goals, apart from predictions. Raises Wrong."""
-        text = self.start()
-        for _, diff in re.findall(FENCE % "diff", self.parts["Solution"]):
-            text = edited(text, diff, self.where())
-        return text
+        return self.after(self.start(), self.parts["Solution"])
 
     def why(self):
         return re.sub(FENCE % "diff", "", self.parts["Solution"]).strip()
@@ -138,9 +142,7 @@ def predicted(text, goal):
 
 def goal_of(line, where):
     if line in ("right", "large indices"):
-        return Goal(line, "")
-    if line.startswith("prints "):
-        return Goal("prints", line.removeprefix("prints "))
+        return Goal(line)
     kind = "predict" if line.startswith("predict ") else "count"
     limit = LIMIT.fullmatch(line.removeprefix("predict "))
     if not limit or not COUNT.fullmatch(limit[1]):
@@ -157,10 +159,8 @@ def exercise(page, number, title, text):
     lines = [line.strip() for line in goals[2].strip().split("\n")]
     settings = dict(line.split(": ", 1) for line in lines if line.partition(":")[0] in NAMES)
     found = tuple(goal_of(line, where) for line in lines if line.partition(":")[0] not in NAMES)
-    chapter = "primer" if page.parent == ROOT / "docs" else page.parent.name[:2]
-    suffix = pathlib.Path(settings.get("program", ".cu")).suffix or ".cu"
     return Exercise(page, number, title, task[:goals.start()].strip(), settings, found,
-                    dict(zip(parts[::2], parts[1::2])), f"{chapter}_{number}{suffix}")
+                    dict(zip(parts[::2], parts[1::2])))
 
 
 def pages():
