@@ -4,6 +4,7 @@ import re
 import statistics
 
 import programs
+from book import faults
 from book.markers import Head, filled, markdown, with_rows
 from book.measured import RATES_SIZE, SIZE, UNITS, Results, between, text_of, unit
 from book.pages import english, headings, road, ways
@@ -160,6 +161,18 @@ def exercises(_):
         goals = "; ".join(map(str, each.goals))
         anchor = headings(f"## {each.number}. {each.title}")[0]
         yield f"`{each.name}` | [{each.title}](../{each.page.relative_to(ROOT)}#{anchor}) | {goals}"
+
+
+@table
+def public_faults(_):
+    """Programs after public reports: the symptom, the cause, and the words by which ./run FILE names it."""
+    yield Head("symptom | cause< | what `./run` says< | program<")
+    for fault in faults.programs(ROOT):
+        says = ", ".join(f"`{words}`" for words in fault.says + fault.hints)
+        report = "own" if fault.source == "own" else f"[report]({fault.source})"
+        program = f"[{fault.path.stem}](../{fault.path.relative_to(ROOT)}), {report}"
+        told = f"{fault.symptom} | {fault.cause}".replace("__", r"\_\_")  # Markdown would take __ for bold type
+        yield f"{told} | {says} | {program}"
 
 
 @table

@@ -1,0 +1,71 @@
+"""The programs in public_faults, each with the fault of a public report: ./run FILE names its lines and its cause, and
+finds nothing in the corrected program. The first lines of a program are
+
+    // The symptom, in a sentence of the person who asks.
+    // Cause: the mistake.
+    // Source: the report's address, or "own".
+    // Says: words of the message that names the cause (one line for each message).
+
+A kernel that is right but slow has "// Hint:" instead of "// Says:". Each line that the message must name ends in
+"// <- here". With -DFIXED the file is the corrected program."""
+import concurrent.futures
+import os
+import re
+
+import pytest
+
+from book import faults
+from support import ROOT, call
+
+PROGRAMS = faults.programs(ROOT)
+
+
+def run_both(fault):
+    """The faulty program's run, and then, as both are built in one place, the corrected one's."""
+    environment = {**os.environ, "NO_INSTALL": "1"}
+    return [call(ROOT / "run", fault.path, *flags, env=environment) for flags in ((), ("-DFIXED",))]
+
+
+@pytest.fixture(scope="module")
+def runs(request):
+    """{file: the runs of its two programs} of the chosen tests, two at a time."""
+    chosen = {item.callspec.params["fault"] for item in request.session.items if hasattr(item, "callspec")}
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        yield {fault: pool.submit(run_both, fault) for fault in PROGRAMS if fault in chosen}
+
+
+def complaints(fault, wrong, right):
+    """What these runs of a faulty and a corrected program lack, in words."""
+    said = wrong.stdout + wrong.stderr
+    if bool(wrong.returncode) != bool(fault.says):
+        yield f"exit code {wrong.returncode} with the fault"
+    yield from (f"not said: {words}" for words in fault.says + fault.hints if words not in said)
+    if not fault.marked:
+        yield "no line is marked"
+    yield from (f"not named: line {line}" for line in fault.marked
+                if not re.search(rf"{re.escape(fault.path.name)}:{line}\b", said))
+    corrected = right.stdout + right.stderr
+    if right.returncode:
+        yield f"exit code {right.returncode} without the fault"
+    if re.search("The emulator found:|Never freed", corrected):
+        yield "the corrected program has a report"
+    yield from (f"said without the fault: {words}" for words in fault.says + fault.hints if words in corrected)
+
+
+@pytest.mark.parametrize("fault", PROGRAMS, ids=str)
+def test_named(fault, runs):
+    wrong, right = runs[fault].result()
+    found = list(complaints(fault, wrong, right))
+    assert not found, "\n".join([*found, wrong.stdout, wrong.stderr, right.stdout, right.stderr])
+
+
+@pytest.mark.parametrize("fault", PROGRAMS[:1], ids=str)
+def test_of_this_test(fault, runs):
+    """A wrong mark, wrong words, and a fault in the corrected program or none in the faulty one are complained of."""
+    wrong, right = runs[fault].result()
+    text = fault.path.read_text()
+    moved = re.sub(r"(?m)(.*) +// <- here\n(.*)$", r"\1\n\2  // <- here", text)
+    renamed = re.sub(r"(?m)^(// (Says|Hint): ).*$", r"\1a divergence of the flux", text)
+    for planted in (moved, renamed):
+        assert planted != text and list(complaints(faults.Fault(fault.path, planted), wrong, right))
+    assert list(complaints(fault, wrong, wrong)) and list(complaints(fault, right, right))

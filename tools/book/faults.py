@@ -1,0 +1,39 @@
+"""The programs in tests/public_faults, by what their first lines say: for their test, and for the table of
+docs/faults.md."""
+import functools
+import re
+
+
+@functools.total_ordering
+class Fault:
+    """A program with a fault. text: what it says instead of its file's text."""
+
+    def __init__(self, path, text=None):
+        text = path.read_text() if text is None else text
+        self.path = path
+        self.symptom = text.partition("\n")[0].removeprefix("// ")
+        self.cause, = self.told(text, "Cause")
+        self.source, = self.told(text, "Source")
+        self.says = self.told(text, "Says")  # words of messages about an error
+        self.hints = self.told(text, "Hint")  # words of advice on a right program
+        self.marked = [number for number, line in enumerate(text.splitlines(), 1) if line.endswith("// <- here")]
+
+    @staticmethod
+    def told(text, name):
+        return re.findall(rf"(?m)^// {name}: (.*)$", text)
+
+    def __lt__(self, other):
+        return (self.symptom, self.path) < (other.symptom, other.path)
+
+    def __eq__(self, other):
+        return self is other
+
+    __hash__ = object.__hash__
+
+    def __str__(self):
+        return self.path.stem
+
+
+def programs(root):
+    """All programs, those with like symptoms beside each other."""
+    return sorted(Fault(path) for path in (root / "tests/public_faults").glob("*.cu"))
