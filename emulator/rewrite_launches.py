@@ -57,6 +57,7 @@ IN_OTHERS = {
     **dict.fromkeys(("cublasLt.h", "cublas.h"), "cublas_v2.h"),
     **dict.fromkeys(("cooperative_groups/reduce.h", "cooperative_groups/scan.h"), "cooperative_groups.h")}
 CANNOT_RUN = "the CUDA emulator cannot run"
+EXTERN_FORM = "this form of extern __shared__ (write: extern __shared__ float name[];)"
 UNSUPPORTED = [
     (ASM, "inline PTX"),
     (re.compile(r"\b(cudaTextureObject_t|cudaSurfaceObject_t|texture\s*<|tex[123]D\w*\s*[<(])"),
@@ -69,7 +70,7 @@ EXTERN_SHARED = re.compile(r"\b(?:extern\s+(?:volatile\s+)?__shared__|__shared__
                            r"extern(?=[\w\s]+\s__shared__\s))\s+"
                            r"(?:(?:__align__|alignas)\s*\((?P<align>[^()]*)\)\s*)?"
                            r"(?P<type>[\w:<>,\s]*?[\w>](?:\s*\*)*)(?:\s+__shared__)?\s*"
-                           r"(?<=[\s*])(?P<name>\w+)\s*\[\s*\]\s*;")
+                           r"(?<=[\s*])(?P<name>\w+)\s*(?:(?P<array>\[\s*\])(?P<row>(?:\s*\[[^][;]+\])*))?\s*;")
 SHARED = re.compile(r"(?<!extern )(?<!extern volatile )\b__shared__\s+"
                     r"(?P<align>(?:alignas|__align__)\s*\((?:[^()]|\([^()]*\))*\)\s*)?"
                     r"(?P<type>(?!extern)[\w:]+(?:\s*<[^;=<>]*>)?(?:\s+[a-zA-Z]\w*)*)\s+"
@@ -103,11 +104,18 @@ def edits(text, code):
     for m in EXTERN_SHARED.finditer(code):
         kind, name, lines = " ".join(m["type"].split()), m["name"], "\n" * m.group().count("\n")
         if outside(code[:m.start()]):  # declared for the whole file
-            yield m.start(), len(m.group()), f"static emulator::DynamicShared<{kind}> {name};{lines}"
+        row = " ".join((m["row"] or "").split())
+            if not m["array"]:
+                raise Refused(m.start(), EXTERN_FORM)
+            yield m.start(), len(m.group()), f"static emulator::DynamicShared<{kind}{row}> {name};{lines}"
             continue
         dynamic.add(name)
-        yield m.start(), len(m.group()), (f"{kind}* {name} = emulator::dynamic_shared<{kind}>({m['align'] or ''}); "
-                                          f'emulator::record_pointer("{name}", {name});{lines}')
+        kinds += f" {kind}"
+        declared = f"{kind} (*{name}){row}" if row else f"{kind}* {name}" if m["array"] else f"{kind}& {name}"
+        memory, first = ("", name) if m["array"] else ("*", f"&{name}")
+        yield m.start(), len(m.group()), (
+            f"{declared} = {memory}emulator::dynamic_shared<{kind}{row}>({m['align'] or ''}); "
+            f'emulator::record_pointer("{name}", {first});{lines}')
     for m in CAST.finditer(code):
         if m["base"] in dynamic:
             name, pointer = m["name"], ("&" if m["object"] else "") + m["name"]
@@ -220,7 +228,7 @@ def rewrite(text, included=lambda name, quoted: None, is_header=False):
     for position, length, replacement in sorted([*changes, *edits(text, code)], reverse=True):
         text = text[:position] + replacement + text[position + length:]
     if m := re.search(r"\bextern\s+__shared__|\b__shared__\s+extern", blank(text)):
-        raise Refused(m.start(), "this form of extern __shared__ (write: extern __shared__ float name[];)")
+        raise Refused(m.start(), EXTERN_FORM)
     return text
 
 

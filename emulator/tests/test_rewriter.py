@@ -81,6 +81,10 @@ REWRITTEN = [
     ("f[i][j]<<<g[i], b>>>(x);", "~f[i][j]), g[i], b)(x);"),
     ("extern __global__ void k(int);", " __global__ void k(int);"),
     ("{ extern __shared__ char* s[]; }", "{ char** s = emulator::dynamic_shared<char*>();?s }"),
+    ("{ extern __shared__ half s[][n + 8]; }", "{ half (*s)[n + 8] = emulator::dynamic_shared<half[n + 8]>();?s }"),
+    ("struct S { int a; }; { extern __shared__ S s; }",
+     "struct S { int a;  void emulator_members(const char* of, int i) const {$a } }; "
+     '{ S& s = *emulator::dynamic_shared<S>(); emulator::record_pointer("s", &s); }'),
     ("cudaLaunchKernel((void*)k<1>, g); "
      "cudaLaunchCooperativeKernel(reinterpret_cast<const void *>(k), g); f((void*)k);",
      "cudaLaunchKernel(       k<1>, g); "
@@ -108,6 +112,7 @@ UNCHANGED = [
 ]
 REFUSED = [
     ("\nextern __shared__ float s[4];", 2, "this form of extern __shared__ (write: extern __shared__ float name[];)"),
+    ("\nextern __shared__ S s;", 2, "this form of extern __shared__ (write: extern __shared__ float name[];)"),
     ("\n\nasm volatile(\"bar.sync 0;\");", 3, "inline PTX bar.sync"),
     ("asm(\"{\\n.reg .pred p;\\n\"\n \"@p cp.async.ca.shared.global [%0], [%1], 4;\");", 1,
      "inline PTX cp.async.ca.shared.global: call ptx::cp_async() of common/ptx/"),
