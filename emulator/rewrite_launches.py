@@ -88,8 +88,9 @@ DROPPED = re.compile(r"\bstatic(?=\s+(?:inline\s+)?__(?:global|shared)__)|(?<=__
                      r"\b__constant__(?=\s+(?:static\s+)?const(?:expr)?\b)|(?<=const )__constant__\b")
 
 
-def edits(text, code):
-    """Yields (position, length, replacement) for everything that changes."""
+def edits(text, code, elsewhere):
+    """Yields (position, length, replacement) for everything that changes. elsewhere: the names of the kernels in the
+    files that this one includes."""
     dynamic, kinds = set(), ""  # names of dynamic shared memory; types of all objects in shared memory
     for m in DROPPED.finditer(code):
         yield m.start(), m.end() - m.start(), "__attribute__((noinline))" if "noinline" in m[0] else m[1] or ""
@@ -103,8 +104,8 @@ def edits(text, code):
             yield m.start(), len(m[0]), "EMULATOR_DEVICE"
     for m in EXTERN_SHARED.finditer(code):
         kind, name, lines = " ".join(m["type"].split()), m["name"], "\n" * m.group().count("\n")
-        if outside(code[:m.start()]):  # declared for the whole file
         row = " ".join((m["row"] or "").split())
+        if outside(code[:m.start()]):  # declared for the whole file
             if not m["array"]:
                 raise Refused(m.start(), EXTERN_FORM)
             yield m.start(), len(m.group()), f"static emulator::DynamicShared<{kind}{row}> {name};{lines}"
@@ -158,7 +159,7 @@ def edits(text, code):
         chosen = " ".join(re.findall(rf"\b{launched}\s*=([^;]*);", code))  # if `launched` is a variable
         for word in re.findall(r"\w+", f"{launched} {chosen}"):
             function = re.search(rf"\bvoid\s+(?:__launch_bounds__\s*\([^()]*\)\s*)?{word}\s*\(", code)
-            if function and word not in declared:
+            if function and word not in declared and word not in elsewhere:
                 raise Refused(m.start(), f"a launch of {word}, which is not __global__")
         close, after = end_of_configuration(code, m.end())
         configuration = code[m.end():close]
@@ -204,9 +205,10 @@ def of_register(m):
     return f"({m[2]} = {REGISTERS[m[1]]})" + "\n" * m[0].count("\n")
 
 
-def rewrite(text, included=lambda name, quoted: None, is_header=False):
-    """Rewrites a file. included(name, quoted): the file to include instead; None: the #include stays. What cannot be
-    run is refused, in a header only where it is compiled."""
+def rewrite(text, included=lambda name, quoted: None, is_header=False, elsewhere=()):
+    """Rewrites a file. included(name, quoted): the file to include instead, or the same; None: it is not one of the
+    program's. elsewhere: the kernels' names in these files. What cannot be run is refused, in a header only where it is
+    compiled."""
     text = REGISTER.sub(of_register, joined(text))
     code, changes = blank(text), []
     for m in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">\n]+)[">]', text, re.MULTILINE):
@@ -214,7 +216,8 @@ def rewrite(text, included=lambda name, quoted: None, is_header=False):
             if here := IN_OTHERS.get(m[2], "cuda_std.h" if m[2].startswith("cuda/std/") else None):
                 changes.append((m.start(2), len(m[2]), here))
             elif other := included(m[2], m[1] == '"'):
-                changes.append((m.start(2) - 1, len(m[2]) + 2, f'"{other}"'))
+                if other != m[2]:
+                    changes.append((m.start(2) - 1, len(m[2]) + 2, f'"{other}"'))
             elif m[2] in SAMPLES:
                 changes.append((m.start(2), len(m[2]), f"samples/{SAMPLES[m[2]]}"))
             elif CUDA_HEADER.match(m[2]) and not (HEADERS / m[2]).exists():
@@ -225,7 +228,7 @@ def rewrite(text, included=lambda name, quoted: None, is_header=False):
             if not is_header:
                 raise Refused(m.start(), refused)
             changes.append((m.start(), 0, f'_Pragma("GCC error \\"{CANNOT_RUN} {refused}\\"") '))
-    for position, length, replacement in sorted([*changes, *edits(text, code)], reverse=True):
+    for position, length, replacement in sorted([*changes, *edits(text, code, elsewhere)], reverse=True):
         text = text[:position] + replacement + text[position + length:]
     if m := re.search(r"\bextern\s+__shared__|\b__shared__\s+extern", blank(text)):
         raise Refused(m.start(), EXTERN_FORM)
@@ -238,7 +241,7 @@ class Program:
     def __init__(self, source, target, folders):
         self.source, self.target, self.folders = source, target, [HEADERS, *folders]
         self.compiled = {}  # {file that was read: file that the compiler reads, a copy if something changes}
-        self.kernels = set()  # (name, whether it is in the source itself)
+        self.kernels = {}  # {name: whether it is in the source itself}
         self.launched = set()  # names before <<<>>>
 
     def found(self, name, quoted, includer):
@@ -252,7 +255,7 @@ class Program:
         return None
 
     def included(self, name, quoted, includer):
-        """The file that an #include in a copy names instead; None: it stays. A header that changes has a copy beside
+        """What an #include in a copy names; None: none of the program's files. A header that changes has a copy beside
         the program's."""
         ptx = re.search(r"common/ptx/\w+\.cuh$", name)
         if ptx and (HEADERS / ptx[0]).is_file():
@@ -264,7 +267,7 @@ class Program:
             self.write(file, self.target.with_name(f"{self.target.name}.{len(self.compiled)}.{file.name[-40:]}"))
         if self.compiled[file] != file:
             return self.compiled[file].name
-        return str(file) if (includer.parent / name).resolve() == file else None  # it is not beside the copy
+        return str(file) if (includer.parent / name).resolve() == file else name  # it is not beside the copy
 
     def write(self, file, copy):
         """Writes the copy, unless it would be the same. A file counts as changed while it is read. If files include
@@ -273,7 +276,8 @@ class Program:
         try:
             # Like nvcc, accept line ends of Windows, a byte order mark, and comments in Shift-JIS.
             text = file.read_text(encoding="utf-8-sig", errors="surrogateescape")
-            result = rewrite(text, lambda name, quoted: self.included(name, quoted, file), file != self.source)
+            result = rewrite(text, lambda name, quoted: self.included(name, quoted, file), file != self.source,
+                             self.kernels)
         except OSError as error:
             sys.exit(f"rewrite_launches.py: {file}: {error}")
         except Refused as refused:
@@ -286,7 +290,7 @@ class Program:
             self.compiled[file.resolve()] = file
             return
         # A kernel in a header that is launched nowhere is only used to query its occupancy.
-        names = {kernel for kernel, here in self.kernels if here or kernel in self.launched}
+        names = {kernel for kernel, here in self.kernels.items() if here or kernel in self.launched}
         if file == self.source and names:
             named = "".join(f'"{kernel}", ' for kernel in sorted(names))
             result += f"\n[[maybe_unused]] static const bool emulator_kernels = emulator::name_kernels({{{named}}});\n"

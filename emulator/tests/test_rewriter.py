@@ -167,6 +167,17 @@ def test_names_kernels(tmp_path):
     assert target.read_text().endswith('= emulator::name_kernels({"a", "b", "from_there", "launched", });\n')
 
 
+def test_other_files(tmp_path):
+    """A header that -I finds may have a name like CUDA's, and one of its kernels that of a function of the source."""
+    folder, source, target = tmp_path / "include", tmp_path / "a.cu", tmp_path / "a.cpp"
+    folder.mkdir()
+    (folder / "cuda_gemm.hpp").write_text("template <int n> __global__ void multiply() {}\n")
+    source.write_text('#include "cuda_gemm.hpp"\nvoid multiply() { multiply<2><<<1, 1>>>(); }\n')
+    assert "cannot run <cuda_gemm.hpp>" in call(sys.executable, REWRITER, source, target).stderr
+    run = call(sys.executable, REWRITER, source, target, folder)
+    assert run.returncode == 0 and '#include "cuda_gemm.hpp"' in target.read_text(), run.stderr
+
+
 def test_command(tmp_path):
     source, target = tmp_path / 'a "b" \\c;.cu', tmp_path / "out.cpp"
     source.write_text("k<<<1, 1>>>();\n")
