@@ -29,23 +29,24 @@ namespace {
 
 Hooks all_hooks() {
     Hooks hooks;
-    hooks.begin_launch = {summary::begin_launch, async::begin_launch};
+    hooks.begin_launch = {summary::begin_launch};
     hooks.traces_block = summary::looks_at_block;
     hooks.begin_block = {tensor_loads::begin_block,  mbarriers::begin_block,
                          tensor_stores::begin_block, wgmma_state::begin_block,
                          setmaxnreg::begin_block,    clusters::begin_block,
                          ranks::begin_block,         warps::begin_block};
-    hooks.end_thread = {async::end_thread, clusters::end_thread, ranks::end_thread,
-                        warps::end_thread};
+    hooks.end_thread = {clusters::end_thread, ranks::end_thread, warps::end_thread};
     hooks.goes_on = {tensor_loads::goes_on, warps::goes_on};
     hooks.reports_stuck = {mbarriers::reports_stuck, warps::reports_stuck};
     // Bulk loads land before their mbarriers are looked at.
-    hooks.end_block = {tensor_loads::end_block, mbarriers::end_block, tensor_stores::end_block,
-                       wgmma_state::end_block, setmaxnreg::end_block};
+    hooks.end_block = {async::end_block,         tensor_loads::end_block, mbarriers::end_block,
+                       tensor_stores::end_block, wgmma_state::end_block,  setmaxnreg::end_block};
+    hooks.fail_block = {async::end_block};
     hooks.leave_block = summary::end_block;
     hooks.end_launch = {errors::end_launch, kernels_launched::end_launch, summary::end_launch};
     hooks.look_at_clock = summary::look_at_clock;
     hooks.access_remote = ranks::note_access;
+    hooks.access_early = async::access_early;
     return hooks;
 }
 

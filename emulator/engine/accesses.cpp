@@ -288,6 +288,13 @@ bool note(unsigned thread, const void* address, int bytes, Kind kind, const void
     return note_access(thread, address, bytes, kind, pc, counted, copied_to, false);
 }
 
+void set_to_come(const void* pointer, int bytes, bool to_come) {
+    const uintptr_t address = number(pointer);
+    for (const Allocation& range : {memory.static_shared, memory.dynamic_shared})
+        if (range.cells && contains(range, address))
+            races::set_to_come(range.cells, range.begin, address, bytes, to_come);
+}
+
 void note_bulk(unsigned thread, const void* pointer, size_t bytes, Kind kind, const void* pc) {
     if (!traced) return;
     const Allocation* range;

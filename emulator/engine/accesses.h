@@ -40,6 +40,8 @@ void check_bulk(const void* address, size_t bytes, trace::Kind kind, const void*
 // The same for an access by the kernel's compiled code. aligned: the address must be a multiple of
 // `bytes`.
 void note_compiled(const void* address, int bytes, trace::Kind kind, const void* pc, bool aligned);
+// Marks shared memory that an asynchronous copy is to write, until it has done so.
+void set_to_come(const void* address, int bytes, bool to_come);
 }  // namespace accesses
 
 }  // namespace emulator

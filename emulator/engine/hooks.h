@@ -8,6 +8,10 @@
 
 namespace emulator {
 
+namespace races {
+struct EarlyAccess;
+}
+
 struct Hooks {
     using Calls = std::vector<void (*)()>;
     using Predicates = std::vector<bool (*)()>;
@@ -19,11 +23,14 @@ struct Hooks {
     Predicates goes_on;  // called when no thread can go on: whether it has made one ready
     Predicates reports_stuck;  // whether threads wait forever, after it has called fail()
     Calls end_block;  // not once the launch has failed
+    Calls fail_block;  // instead: the launch has failed, and its memory is still there
     void (*leave_block)();  // always
     Calls end_launch;  // as often as begin_launch
     void (*look_at_clock)();  // after run.until_look traced accesses
     // A traced access to the shared memory of another block of the cluster.
     void (*access_remote)(unsigned thread, unsigned rank, uintptr_t pc);
+    // A traced access to shared memory that a copy of that thread has yet to write.
+    void (*access_early)(unsigned copier, const races::EarlyAccess& access);
 };
 
 inline void call_each(const Hooks::Calls& calls) {

@@ -72,6 +72,7 @@ void run_block(std::vector<unsigned>& sequence) {
     do {
         run_to_barrier(sequence);
         if (run.restart) return;
+        if (run.error) call_each(run.hooks->fail_block);
         accesses::end_interval();
     } while (!run.error && block_barriers::passes());
     end_block();

@@ -9,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include "emulator/engine/hooks.h"
 #include "emulator/engine/names.h"
 #include "emulator/engine/order.h"
 #include "emulator/trace/record.h"
@@ -32,6 +33,7 @@ struct Access {
     Kind kind;
     unsigned bytes;  // of the cell's two: 1, 2, or 3 for both
     uintptr_t address = 0;
+    int width = 0;
 };
 
 // Accesses that need no order among themselves: reads (or atomics) by lanes of one warp, by the
@@ -51,7 +53,7 @@ struct Group {
 // (see keep()).
 struct Cell {
     uint32_t clock;  // 0: none yet
-    uint16_t thread : 14, bytes : 2;
+    uint16_t thread : 13, to_come : 1, bytes : 2;  // to_come: of an asynchronous copy
     uint16_t site;
     uint32_t more;  // index in more_groups of its last one; stale if that is of another cell
     Group group[2];
@@ -59,6 +61,7 @@ struct Cell {
 
 namespace {
 
+static_assert(clocks::kActors <= 1 << 13);  // Cell::thread
 constexpr int kCellBytes = 2;  // a half: the narrowest access that neighbouring threads make
 
 std::map<uint32_t, uint3> blocks;  // of this launch, by the clock at their start
@@ -90,7 +93,7 @@ std::string block_at(uint32_t clock) {
 }
 
 [[gnu::cold]] void conflict(bool global, const Access& before, const Access& now,
-                            bool unfenced = false) {
+                            Conflict::Missing missing = Conflict::order) {
     const bool same_block = before.site != 0 && before.clock > state.block_start;
     const unsigned threads = run.threads;
     const auto thread = [&](const Access& a) {
@@ -99,7 +102,8 @@ std::string block_at(uint32_t clock) {
     const Conflict found{global,      before.kind, now.kind,
                          before.site, now.site,    thread(before),
                          thread(now), same_block,  now.thread >= threads,
-                         unfenced,    "",          now.address};
+                         missing,     "",          "",
+                         now.address};
     const auto who = [&] {
         const auto index = [&](const Access& a) {
             return thread_name(thread(a)).substr(7) +  // without "thread "
@@ -185,7 +189,8 @@ void check_group(const Group& group, bool global, const Access& now, uint32_t si
     if (const int thread = unordered_thread(group, now); thread >= 0)
         conflict(global, {group.clock, uint16_t(thread), group.site, kind, 3}, now);
     else if (const int thread = global ? -1 : unfenced_thread(group, now); thread >= 0)
-        conflict(global, {group.clock, uint16_t(thread), group.site, kind, 3}, now, true);
+        conflict(global, {group.clock, uint16_t(thread), group.site, kind, 3}, now,
+                 Conflict::fence);
 }
 
 // A write conflicts with every group, a read only with atomics, an atomic only with reads.
@@ -209,17 +214,26 @@ void check_launches(const races::Earlier& earlier, const Cell* cells, uintptr_t 
     }
 }
 
+// An access that does not even come after the copy's call is an ordinary race.
+[[gnu::cold]] void access_early(Cell& cell, const Access& now) {
+    if (comes_before(cell.clock, cell.thread, now.thread))
+        run.hooks->access_early(
+            cell.thread, {now.clock, now.thread, now.site, now.kind, now.address, now.width});
+    if (now.kind == kWrite) cell.to_come = false;  // the last write is now another one
+}
+
 // acting: the access is an asynchronous operation's, and ordinary writes need a proxy fence before
 // it.
 template <bool acting>
 inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t since) {
     const bool written = cell.clock > since;
     const bool same_bytes = cell.bytes & now.bytes;
+    if (cell.to_come && same_bytes) access_early(cell, now);
     if (written && same_bytes && !comes_before(cell.clock, cell.thread, now.thread))
         conflict(global, {cell.clock, cell.thread, cell.site, kWrite, 3}, now);
     else if (acting && written && same_bytes && !global &&
              !state.acting->sees(cell.clock, cell.thread))
-        conflict(global, {cell.clock, cell.thread, cell.site, kWrite, 3}, now, true);
+        conflict(global, {cell.clock, cell.thread, cell.site, kWrite, 3}, now, Conflict::fence);
     for (const Group& group : cell.group)
         if (may_conflict(group, now)) check_group(group, global, now, since);
     for (uint32_t i = last_of(cell); i != kNone; i = more_groups[i].before)
@@ -227,7 +241,7 @@ inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t sinc
             check_group(more_groups[i].group, global, now, since);
     if (now.kind == kWrite) {
         cell.clock = now.clock;
-        cell.thread = now.thread & 0x3fff;
+        cell.thread = now.thread & 0x1fff;
         cell.site = now.site;
         cell.bytes = now.bytes & 3;
     } else {
@@ -263,9 +277,13 @@ void block_barrier() {
 
 void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool global, Kind kind,
            unsigned thread, uint16_t site) {
-    const Access now{
-        clock_of(thread), uint16_t(thread), site, kind, width == 1 ? 1u << address % 2 : 3u,
-        address};
+    const Access now{clock_of(thread),
+                     uint16_t(thread),
+                     site,
+                     kind,
+                     width == 1 ? 1u << address % 2 : 3u,
+                     address,
+                     width};
     // Accesses of earlier blocks do not count in shared memory.
     const uint32_t since = global ? state.launch_start : state.block_start;
     if (global && earlier) {
@@ -289,6 +307,24 @@ void check_launches(const Earlier& earlier, const Allocation& memory, uintptr_t 
     const Access now{0, 0, 0, kind, 3};
     if (memory.cells)
         emulator::check_launches(earlier, memory.cells, memory.begin, begin, end, now, state.last);
+}
+
+void set_to_come(Cell* cells, uintptr_t begin, uintptr_t address, int bytes, bool to_come) {
+    Cell* const first = cells - begin / kCellBytes + address / kCellBytes;
+    for (Cell* cell = first; cell < first + bytes / kCellBytes; ++cell) cell->to_come = to_come;
+}
+
+void report_early(const EarlyAccess& access, unsigned copier, uint16_t copy_site,
+                  const std::string& why) {
+    const Conflict found{
+        false, kWrite, access.kind,    copy_site, access.site, uint16_t(copier), access.thread,
+        true,  false,  Conflict::wait, "",        why,         access.address};
+    report_conflict(found, [&] {
+        const std::string name = shared_names::element_at(access.address);
+        const bool own = access.thread == copier;
+        return (name.empty() ? "" : name + ", ") + block_at(access.clock) + ", " +
+               thread_name(access.thread) + (own ? "" : ", copied by " + thread_name(copier));
+    });
 }
 
 // By mmap, whose pages exist, zeroed, only once they are touched.

@@ -16,6 +16,21 @@ double bytes_per_byte();  // bytes of bookkeeping for each byte of memory
 void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool global,
            trace::Kind kind, unsigned thread, uint16_t site);
 
+// Between an asynchronous copy's call and the time when its bytes are there, they are to come.
+void set_to_come(Cell* cells, uintptr_t begin, uintptr_t address, int bytes, bool to_come);
+// An access, at its thread's clock, to bytes that are to come.
+struct EarlyAccess {
+    uint32_t clock;
+    uint16_t thread, site;
+    trace::Kind kind;
+    uintptr_t address;
+    int bytes;
+};
+// copier: the thread that has called the copy, at the instruction of copy_site. why: no wait of its
+// covers the copy.
+void report_early(const EarlyAccess& access, unsigned copier, uint16_t copy_site,
+                  const std::string& why);
+
 // Called for each access to device memory by a launch that does not come after all earlier
 // operations. copies() reports the earlier copies that it conflicts with. launch() is called where
 // an earlier launch has accessed the same bytes, with the clock of that access.

@@ -91,7 +91,7 @@ void misuse(const std::string& what, const char* file, int line) {
 void end_early() {
     note_early_end();
     run.error = kEndedEarly;
-    suspend();
+    if (scheduler) suspend();
 }
 
 void restart_launch() {

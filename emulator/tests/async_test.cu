@@ -16,7 +16,7 @@ struct Pipeline {
     static void commit() { __pipeline_commit(); }
     template <int but_last>
     static void wait() {
-        __pipeline_wait_prior(but_last);
+        __pipeline_wait_prior(but_last);  // @wait
     }
 };
 struct CpAsync {
@@ -27,7 +27,7 @@ struct CpAsync {
     static void commit() { ptx::cp_async_commit_group(); }
     template <int but_last>
     static void wait() {
-        ptx::cp_async_wait_group<but_last>();
+        ptx::cp_async_wait_group<but_last>();  // @wait
     }
 };
 
@@ -65,9 +65,8 @@ template <class Api>
 __global__ void never_waits(const float* in, float* out) {
     __shared__ __align__(16) float s[64];
     Api::template copy<4>(&s[threadIdx.x], &in[threadIdx.x]);
-    if (threadIdx.x < 32) return;  // which completes its copies
+    if (threadIdx.x < 32) return;  // which does not complete its copies
     __syncwarp();
-    // Nothing orders these reads after the copies, but in forward order the copies are complete:
     out[threadIdx.x] = s[threadIdx.x - 32];
     out[threadIdx.x - 32] = s[threadIdx.x];
 }
@@ -79,10 +78,10 @@ __global__ void three_batches(const float* in, float* out) {
         if (i < 3) Api::commit();
     }
     Api::template wait<1>();
-    for (int i = 0; i < 4; ++i) out[i] = s[i];
+    for (int i = 0; i < 4; ++i) out[i] = s[i];  // @read_1
     Api::template wait<5>();
     Api::template wait<0>();
-    for (int i = 0; i < 4; ++i) out[4 + i] = s[i];
+    for (int i = 0; i < 4; ++i) out[4 + i] = s[i];  // @read_0
 }
 
 TYPED_TEST(Async, BatchesAreEachThreadsOwnAndDoneInOrder) {
@@ -91,9 +90,103 @@ TYPED_TEST(Async, BatchesAreEachThreadsOwnAndDoneInOrder) {
     std::string seen;  // the fourth was not committed
     for (const float x : out.host()) seen += std::isnan(x) ? '-' : char('0' + int(x));
     EXPECT_EQ(seen, "12--123-");
+    const std::string early = "the copy at @copy has not brought yet (s[";
+    const std::string all = problem();
+    for (const std::string& said :
+         {"asynchronous copy: @read_1 reads what " + early +
+              "2], block 0, thread 0): the wait at @wait leaves the last group under way, and the "
+              "copy is in it",
+          "asynchronous copy: @read_0 reads what " + early +
+              "3], block 0, thread 0): the wait at @wait does not cover it, because no commit "
+              "comes before"})
+        EXPECT_NE(all.find(said), all.npos) << said << "\nis not in\n" << all;
+    emulator::reset_counts();
     never_waits<TypeParam><<<1, 64>>>(threes.data, both.data);
-    for (int t = 0; t < 64; ++t)
-        EXPECT_TRUE(t < 32 ? std::isnan(both.host()[t]) : both.host()[t] == 3) << t;
+    for (const float x : both.host()) EXPECT_TRUE(std::isnan(x));
+    expect_some(
+        {"asynchronous copy: ..reads what the copy at @copy..block 0, thread 63): no wait follows"});
+}
+
+enum class Between { nothing, barrier, wait, wait_for_all_but_one };
+// Reads what its own thread has copied, or another one; twice, in two stages.
+template <class Api>
+__global__ void read_copy(const float* in, float* out, int of, Between between) {
+    __shared__ __align__(16) float s[2][32];
+    const int t = threadIdx.x;
+    for (int stage = 0; stage < 2; ++stage) {
+        Api::template copy<4>(&s[stage][t], &in[t]);
+        Api::commit();
+    }
+    if (between == Between::wait) Api::template wait<0>();
+    if (between == Between::wait_for_all_but_one) Api::template wait<1>();
+    if (between != Between::nothing) __syncthreads();
+    out[t] = s[0][(t + of) % 32];  // @read_first
+    if (between != Between::wait_for_all_but_one) return;
+    out[t] = s[1][(t + of) % 32];  // @read_second
+    __syncthreads();
+    Api::template wait<0>();
+}
+
+// Whichever of the two threads runs first, and though the last wait covers everything.
+TYPED_TEST(Async, ReadsBeforeTheWaitAreReported) {
+    Device<float> in(32, 1), out(32);
+    in_every_order([&] {
+        for (const int of : {0, 1}) {
+            const auto read = [&](Between between) {
+                const auto kernel = read_copy<TypeParam>;
+                kernel<<<1, 32>>>(in.data, out.data, of, between);
+            };
+            const std::string whose = of ? "copied by thread " : "block 0, thread ";
+            read(Between::wait);
+            expect_silence();
+            read(Between::barrier);
+            expect_problem(
+                {"asynchronous copy: @read_first reads what the copy at @copy has not "
+                 "brought yet (s[0][.." +
+                 whose + "..): no wait follows the copy"});
+            read(Between::wait_for_all_but_one);
+            expect_problem(
+                {"asynchronous copy: @read_second reads what the copy at @copy has not "
+                 "brought yet (s[1][.." +
+                 whose +
+                 "..): the wait at @wait leaves the last group under way, and "
+                 "the copy is in it"});
+        }
+        const auto kernel = read_copy<TypeParam>;
+        kernel<<<1, 32>>>(in.data, out.data, 1, Between::nothing);
+        expect_some(race("shared", "@copy writes", "@read_first reads"));
+    });
+}
+
+// The last copies of a pipeline may be ones that nobody needs.
+template <class Api>
+__global__ void copies_to_spare(const float* in, float* out, bool reuse) {
+    __shared__ __align__(16) float s[2][32];
+    const int t = threadIdx.x;
+    for (int stage = 0; stage < 2; ++stage) {
+        Api::template copy<4>(&s[stage][t], &in[t], stage ? 0 : 4);
+        Api::commit();
+    }
+    Api::template wait<1>();
+    __syncthreads();
+    out[blockIdx.x * 32 + t] = s[0][31 - t];
+    __syncthreads();
+    if (reuse) s[1][31 - t] = 5;  // @reuse
+}
+
+TYPED_TEST(Async, ACopyThatNobodyNeedsNeedsNoWait) {
+    Device<float> in(32, 1), out(64);
+    in_every_order([&] {
+        const auto kernel = copies_to_spare<TypeParam>;
+        kernel<<<2, 32>>>(in.data, out.data, false);
+        expect_silence();
+        kernel<<<1, 32>>>(in.data, out.data, true);
+        expect_problem(
+            {"asynchronous copy: @reuse writes where the copy at @copy has yet to write "
+             "(s[1][..leaves the last group under way"});
+        kernel<<<2, 32>>>(in.data, out.data, false);  // nothing is left of it
+        expect_silence();
+    });
 }
 
 // Rows are 512 bytes apart in global memory, and to_stride bytes in shared memory.

@@ -120,9 +120,9 @@ struct Twins {
 };
 const Twins kTwins[] = {{"Barrier", barrier, "race in shared memory"},
                         {"BarrierThatThreadsLeave", dropping, "deadlock"},
-                        {"Pipeline", pipeline, "race in shared memory"},
+                        {"Pipeline", pipeline, "asynchronous copy"},
                         {"PipelineOfAThread", own_pipeline, "race in shared memory"},
-                        {"CopyOfAGroup", copy_of_a_group, "race in shared memory"}};
+                        {"CopyOfAGroup", copy_of_a_group, "asynchronous copy"}};
 
 class ProgramTwins : public Programs, public testing::WithParamInterface<Twins> {};
 

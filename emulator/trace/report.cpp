@@ -39,7 +39,12 @@ std::string described(const Conflict& c) {
         return "uninitialised shared memory: " + second + does(c.second_kind) +
                " what no thread of the block has written" + who;
     const std::string& first = site_of(c.first).where;
-    if (c.unfenced)
+    if (c.missing == Conflict::wait)
+        return "asynchronous copy: " + second + does(c.second_kind) +
+               (c.second_kind == trace::kRead ? " what" : " where") + " the copy at " + first +
+               (c.second_kind == trace::kRead ? " has not brought yet" : " has yet to write") +
+               who + ": " + c.why;
+    if (c.missing == Conflict::fence)
         return "no fence_proxy_async() after " + first + does(c.first_kind) + " what " + second +
                does(c.second_kind) + " asynchronously" + who;
     return std::string("race in ") + (c.global ? "global" : "shared") + " memory: " + first +
@@ -72,7 +77,7 @@ std::string with_lines(const std::string& problem) { return problem + quoted_lin
 const Conflict* report_conflict(Conflict conflict, const std::function<std::string()>& who) {
     for (Conflict& c : problems.conflicts) {
         if (c.global != conflict.global || c.first != conflict.first ||
-            c.second != conflict.second || c.unfenced != conflict.unfenced)
+            c.second != conflict.second || c.missing != conflict.missing)
             continue;
         // An access may conflict with several before it, in several cells.
         c.times += c.address != conflict.address || c.second_thread != conflict.second_thread;
@@ -88,8 +93,9 @@ const Conflict* report_conflict(Conflict conflict, const std::function<std::stri
 namespace {
 
 // To a reader all pairs of accesses by two lines are one problem: those of an unrolled loop, and
-// those in which the other line came first. The one that is shown has a write as its first access,
-// if there is such a pair. counted: the text says how many there were.
+// those in which the other line came first. The one that is shown says that a wait is missing, or
+// else has a write as its first access, if there is such a pair. counted: the text says how many
+// there were.
 std::vector<std::string> all_problems(bool counted) {
     std::vector<std::string> all = problems.others;
     if (!problems.conflicts.empty()) find_lines_of_sites();
@@ -106,15 +112,18 @@ std::vector<std::string> all_problems(bool counted) {
         const auto known = std::find_if(pairs.begin(), pairs.end(), [&](const Pair& p) {
             const bool same = p.first == first && p.second == second;
             return (same || (p.first == second && p.second == first)) &&
-                   p.shown->global == c.global && p.shown->unfenced == c.unfenced;
+                   p.shown->global == c.global &&
+                   (p.shown->missing == Conflict::fence) == (c.missing == Conflict::fence);
         });
         if (known == pairs.end()) {
             pairs.push_back({first, second, &c, c.times});
             continue;
         }
         known->times += c.times;
-        if (c.first_kind == trace::kWrite && known->shown->first_kind != trace::kWrite)
-            known->shown = &c;
+        const auto says_more = [](const Conflict& c) {
+            return std::pair(c.missing == Conflict::wait, c.first_kind == trace::kWrite);
+        };
+        if (says_more(*known->shown) < says_more(c)) known->shown = &c;
     }
     // Races come first: where a barrier is missing, they say more than that the memory was not yet
     // written.

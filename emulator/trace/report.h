@@ -17,17 +17,21 @@ void report_aloud(const std::string& problem);  // also prints it, unless it is 
 // environment).
 bool printed_at_exit();
 
-// A race. If there is no first access: an uninitialised read.
+// Two accesses that need an order. If there is no first access: an uninitialised read.
 struct Conflict {
+    // What is missing: anything that orders the two (a race); a proxy fence between the two, which
+    // are ordered; a wait for the asynchronous copy that is the first access.
+    enum Missing { order, fence, wait };
     bool global;
     trace::Kind first_kind, second_kind;
     uint16_t first, second;  // sites
     uint16_t first_thread, second_thread;
     bool same_block;  // the first access is the running block's
     bool async;  // the second access is an asynchronous operation's
-    bool unfenced;  // the two are ordered, but no proxy fence lies between
+    Missing missing;
     std::string who;
-    uintptr_t address;  // of the second access
+    std::string why;  // of a missing wait: why no wait covers the copy
+    uintptr_t address = 0;  // of the second access
     uint64_t times = 1;  // how many of its accesses conflict
 };
 std::vector<std::string> problems_uncounted();  // without "and 19 more like it"

@@ -3,9 +3,13 @@
 
 namespace emulator {
 
+namespace races {
+struct EarlyAccess;
+}
+
 namespace async {
-void begin_launch();
-void end_thread();  // completes all copies of the running thread
+void access_early(unsigned copier, const races::EarlyAccess& access);
+void end_block();  // completes all copies; also if the launch has failed
 }  // namespace async
 
 }  // namespace emulator
