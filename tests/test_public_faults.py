@@ -6,7 +6,7 @@ finds nothing in the corrected program. The first lines of a program are
     // Source: the report's address, or "own".
     // Says: words of the message that names the cause (one line for each message).
 
-A kernel that is right but slow has "// Hint:" instead of "// Says:". Each line that the message must name ends in
+A kernel that is right but slow has "// Hint:" instead of "// Says:". Each line that the message names ends in
 "// <- here". With -DFIXED the file is the corrected program."""
 import concurrent.futures
 import os
@@ -21,9 +21,11 @@ PROGRAMS = faults.programs(ROOT)
 
 
 def run_both(fault):
-    """The faulty program's run, and then, as both are built in one place, the corrected one's."""
+    """The faulty program's run, and then, as both are built in one place, the corrected one's. A small product is
+    enough for the latter."""
+    small = ["--size", "128"] if "launch_matmul" in fault.path.read_text() else []
     environment = {**os.environ, "NO_INSTALL": "1"}
-    return [call(ROOT / "run", fault.path, *flags, env=environment) for flags in ((), ("-DFIXED",))]
+    return [call(ROOT / "run", fault.path, *words, env=environment) for words in ((), ("-DFIXED", *small))]
 
 
 @pytest.fixture(scope="module")
@@ -36,15 +38,13 @@ def runs(request):
 
 def complaints(fault, wrong, right):
     """What these runs of a faulty and a corrected program lack, in words."""
-    said = wrong.stdout + wrong.stderr
+    said = " ".join((wrong.stdout + wrong.stderr).split())  # advice is wrapped
     if bool(wrong.returncode) != bool(fault.says):
         yield f"exit code {wrong.returncode} with the fault"
     yield from (f"not said: {words}" for words in fault.says + fault.hints if words not in said)
-    if not fault.marked:
-        yield "no line is marked"
     yield from (f"not named: line {line}" for line in fault.marked
                 if not re.search(rf"{re.escape(fault.path.name)}:{line}\b", said))
-    corrected = right.stdout + right.stderr
+    corrected = " ".join((right.stdout + right.stderr).split())
     if right.returncode:
         yield f"exit code {right.returncode} without the fault"
     if re.search("The emulator found:|Never freed", corrected):
@@ -59,7 +59,7 @@ def test_named(fault, runs):
     assert not found, "\n".join([*found, wrong.stdout, wrong.stderr, right.stdout, right.stderr])
 
 
-@pytest.mark.parametrize("fault", PROGRAMS[:1], ids=str)
+@pytest.mark.parametrize("fault", [fault for fault in PROGRAMS if fault.marked][:1], ids=str)
 def test_of_this_test(fault, runs):
     """A wrong mark, wrong words, and a fault in the corrected program or none in the faulty one are complained of."""
     wrong, right = runs[fault].result()

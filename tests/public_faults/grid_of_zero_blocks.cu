@@ -1,0 +1,21 @@
+// Nothing happens for small inputs, and there is no error either.
+// Cause: the number of blocks is rounded down, and is 0 for fewer elements than a block has threads.
+// Source: https://github.com/JuliaGPU/GemmKernels.jl/issues/97
+// Says: 0 x 1 x 1 blocks
+__global__ void fill(float* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = 1;
+}
+int main() {
+    const int n = 100;
+    float* out;
+    cudaMalloc(&out, n * sizeof(float));
+#ifdef FIXED
+    int blocks = (n + 127) / 128;
+#else
+    int blocks = n / 128;
+#endif
+    fill<<<blocks, 128>>>(out, n);  // <- here
+    cudaDeviceSynchronize();
+    cudaFree(out);
+}

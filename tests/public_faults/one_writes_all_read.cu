@@ -1,0 +1,26 @@
+// racecheck is green, but the mean that all threads divide by differs from run to run.
+// Cause: thread 0 writes a shared variable, and no barrier stands before all threads read it.
+// Source: https://github.com/ORNL/HeCBench/issues/254
+// Says: race in shared memory
+__global__ void normalise(float* row, int n) {
+    __shared__ float mean;
+    if (threadIdx.x == 0) {
+        float sum = 0;
+        for (int i = 0; i < n; ++i) sum += row[i];
+        mean = sum / n;  // <- here
+    }
+#ifdef FIXED
+    __syncthreads();
+#endif
+    float value = row[threadIdx.x] - mean;  // <- here
+    __syncthreads();
+    row[threadIdx.x] = value;
+}
+int main() {
+    float* row;
+    cudaMalloc(&row, 64 * sizeof(float));
+    cudaMemset(row, 0, 64 * sizeof(float));
+    normalise<<<1, 64>>>(row, 64);
+    cudaDeviceSynchronize();
+    cudaFree(row);
+}

@@ -1,0 +1,18 @@
+// All coefficients in constant memory are zero.
+// Cause: cudaMemcpyToSymbol() gets twice as many bytes as the variable has, and its error is not read.
+// Source: own
+// Says: the variable has 32 bytes, not 64
+__constant__ float coefficients[8];
+__global__ void apply(float* out) { out[threadIdx.x] = coefficients[threadIdx.x % 8]; }
+int main() {
+    float host[16] = {1, 2, 3, 4, 5, 6, 7, 8}, *out;
+#ifdef FIXED
+    cudaMemcpyToSymbol(coefficients, host, sizeof coefficients);
+#else
+    cudaMemcpyToSymbol(coefficients, host, sizeof host);  // <- here
+#endif
+    cudaMalloc(&out, 32 * sizeof(float));
+    apply<<<1, 32>>>(out);
+    cudaDeviceSynchronize();
+    cudaFree(out);
+}
