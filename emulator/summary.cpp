@@ -137,10 +137,11 @@ void print(int code, void*) {
             leaked += a.end - a.begin;
             ++arrays;
         }
-    std::printf(
-        "\nThe emulator counted, for a launch on average\n%-28s %8s %8s %8s %9s %9s %9s %8s %9s\n%-28s %8s %8s %8s %9s %9s %9s %8s %9s\n",
-        "", "", "", "", "loaded", "sectors/", "stored", "conflict", "barriers/", "kernel",
-        "launches", "blocks", "threads", "MiB", "request", "MiB", "factor", "block");
+    if (!all().kernels.empty())
+        std::printf(
+            "\nThe emulator counted, for a launch on average\n%-28s %8s %8s %8s %9s %9s %9s %8s %9s\n%-28s %8s %8s %8s %9s %9s %9s %8s %9s\n",
+            "", "", "", "", "loaded", "sectors/", "stored", "conflict", "barriers/", "kernel",
+            "launches", "blocks", "threads", "MiB", "request", "MiB", "factor", "block");
     bool untraced = all().in_part;
     for (const Kernel& k : all().kernels) {
         const Counts& c = k.counts;
@@ -185,17 +186,13 @@ void print(int code, void*) {
 }  // namespace
 
 void print_now() {
-    if (printed_at_exit() && !all().kernels.empty()) print(1, nullptr);
+    if (printed_at_exit()) print(1, nullptr);
 }
 
 bool repeated(const Launch& launch) {
     if (!printed_at_exit()) return false;
-    // print() runs at exit. What it uses is created before it is registered, so that it still
-    // exists then.
-    [[maybe_unused]] static const int once = [] {
-        counts();
-        return on_exit(print, nullptr);
-    }();
+    link_summary();
+    print_at_exit();
     const dim3 sizes[] = {launch.grid, launch.block};
     const uint64_t what =
         hash(hash(launch.arguments, sizes, sizeof sizes), &launch.name, sizeof launch.name);
@@ -281,6 +278,11 @@ void end_launch() {
 }
 
 }  // namespace emulator::summary
+
+bool emulator::link_summary() {
+    print_summary = summary::print;
+    return true;
+}
 
 uint64_t emulator::hash(uint64_t before, const void* bytes, size_t count) {
     const auto* p = static_cast<const unsigned char*>(bytes);

@@ -121,6 +121,7 @@ static double memory_needed(size_t bytes) {
 
 static cudaError_t allocate(void** pointer, size_t bytes, Memory kind) {
     *pointer = nullptr;
+    print_at_exit();
     if (bytes == 0) return cudaSuccess;
     const size_t limit = memory_limit();
     const bool large = bytes >> 20;  // to ask for the machine's memory takes longer than the rest

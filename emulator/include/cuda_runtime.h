@@ -69,6 +69,10 @@ struct Launch {
 };
 uint64_t hash(uint64_t before, const void* bytes, size_t count);
 void launch(const Launch& launch, void (*thread)(void*), void* argument);
+bool link_summary();
+#ifdef __CUDACC__  // ./run any.cu: a program without a launch ends with what was found, too
+inline const bool summary_linked = link_summary();
+#endif
 bool name_kernels(std::initializer_list<const char*> of_a_file);  // rewrite_launches.py calls it
 void enter_kernel();  // the thread has copied its arguments from the host
 

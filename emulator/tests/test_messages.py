@@ -38,6 +38,15 @@ int main() {
 """
 
 
+NO_LAUNCH = """#include <cuda_runtime.h>
+int main() {
+    float host[50] = {}, *device;
+    cudaMalloc(&device, 100);
+    cudaMemcpy(device, host, 200, cudaMemcpyHostToDevice);
+}
+"""
+
+
 def run_of(tmp_path, past=0, silent=0, summary=False):
     (tmp_path / "a").mkdir(exist_ok=True)
     (tmp_path / "a/race.cu").write_text(RACE.replace("PAST", str(past)).replace("SILENT", str(silent)))
@@ -79,3 +88,10 @@ def test_is_said_once(tmp_path):
     assert run.stderr.count(said) == 1, "the second launch was silenced"
     run = run_of(tmp_path, past=1, summary=True)
     assert run.returncode == 1 and run.stdout.count(said) == 1 and said not in run.stderr
+
+
+def test_of_a_program_without_a_launch(tmp_path):
+    (tmp_path / "copy.cu").write_text(NO_LAUNCH)
+    run = call(build(tmp_path / "copy.cu", "-D__CUDACC__"), env={**os.environ, "EMULATOR_SUMMARY": "1"})
+    assert run.returncode == 1 and re.search(r"The emulator found:\n  cudaMemcpy at .*copy\.cu:5", run.stdout)
+    assert "Never freed: 100 bytes" in run.stdout and "counted" not in run.stdout

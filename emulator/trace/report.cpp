@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "emulator/trace/lines.h"
 #include "emulator/trace/sites.h"
@@ -60,7 +61,18 @@ bool printed_at_exit() {
     return printed;
 }
 
+void (*print_summary)(int, void*);
+// What the summary uses must be created before this function is registered, so that it still exists
+// when the program ends. Therefore this is done at the program's first call, and not before main().
+void print_at_exit() {
+    static bool registered = false;
+    if (!printed_at_exit() || !print_summary || std::exchange(registered, true)) return;
+    counts();
+    on_exit(print_summary, nullptr);
+}
+
 void report_problem(const std::string& problem) {
+    print_at_exit();
     problems.others.push_back(folders_once(problem));
 }
 void report_aloud(const std::string& problem) {

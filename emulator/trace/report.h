@@ -16,6 +16,8 @@ void report_aloud(const std::string& problem);  // also prints it, unless it is 
 // Whether problems and counts are printed when the program ends (EMULATOR_SUMMARY in its
 // environment).
 bool printed_at_exit();
+extern void (*print_summary)(int exit_code, void*);  // prints them; summary.cpp sets it
+void print_at_exit();  // from now on, if they are printed then
 
 // Two accesses that need an order. If there is no first access: an uninitialised read.
 struct Conflict {
