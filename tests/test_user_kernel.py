@@ -156,8 +156,8 @@ def test_any_planted(own):
 @pytest.mark.parametrize("text, said", (
     (MIN.replace("s[t] = t;", 'asm("cp.async.ca.shared.global [%0], [%1], 4;");'),
      ("mine.cu:<asm(>", "cp.async.ca", "ptx::cp_async()")),
-    ("#include <cublas_v2.h>\n" + MIN.replace("cudaFree(out);", "cublasSgemm(out);"),
-     ("mine.cu:<cublasSgemm>", "no cublasSgemm")),
+    ("#include <cublas_v2.h>\n" + MIN.replace("cudaFree(out);", "cublasCgemm(out);"),
+     ("mine.cu:<cublasCgemm>", "no cublasCgemm")),
     ("int f();\n", ("mine.cu", "launch_matmul()", "main()")),
     (BARE.replace("float* B, float* C) {\n    const int blocks", "float* B, float* C, int) {\n    const int blocks"),
      ("mine.cu", "launch_matmul takes"))), ids=("asm", "cuBLAS", "neither", "signature"))

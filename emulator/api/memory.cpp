@@ -240,6 +240,23 @@ cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t
     return error;
 }
 
+cudaError_t emulator::call_library(const char* name, const std::vector<Region>& regions,
+                                   const std::function<void()>& work) {
+    if (const cudaError_t error = may_start()) return error;
+    for (const Region& r : regions) {
+        if (!r.bytes() || in_bounds(r.begin, r.bytes(), false)) continue;
+        report_aloud("out of bounds: " + std::string(name) + " at " + streams::place_in_stream() +
+                     (r.writes ? " writes " : " reads ") + r.name + ", " +
+                     std::to_string(r.bytes()) + " bytes, but its pointer is to " +
+                     describe_array(r.begin));
+        return set_last_error(cudaErrorIllegalAddress);
+    }
+    const DeviceMemoryOpen open;
+    streams::call_library(name, regions);
+    work();
+    return cudaSuccess;
+}
+
 size_t emulator::size_of_variable(const void* symbol) {
     const auto address = reinterpret_cast<uintptr_t>(symbol);
     const auto in = [=](const char& begin, const char& end) {

@@ -34,11 +34,19 @@ struct Operation {
     std::string place;  // of the call; "": looked up from `caller` when it is needed
     uintptr_t caller = 0;  // the return address of the call
     bool launch = false;
-    uintptr_t begin = 0, end = 0;  // of a copy: what it reads or writes
+    // Of a copy, or of a library's function: what it reads or writes, of each `pitch` bytes the
+    // first `width`.
+    uintptr_t begin = 0, end = 0;
+    size_t width = 0, pitch = 0;
     bool writes = false;
     // Of a launch: the clocks of its accesses are above the first, up to the last.
     uint32_t first_clock = 0, last_clock = 0;
 
+    bool touches(uintptr_t from, uintptr_t to) const {
+        if (from >= end || to <= begin) return false;
+        const size_t offset = from > begin ? (from - begin) % pitch : 0;
+        return offset < width || std::max(from, begin) + (pitch - offset) < std::min(to, end);
+    }
     std::string call() const { return place.empty() ? std::to_string(caller) : place; }
     std::string where() const {
         const std::string at = place.empty() ? find_lines({caller})[0] : place;
@@ -134,7 +142,7 @@ void report(const Operation& then, trace::Kind kind_then, uint16_t site_then, tr
 // Reports the earlier copies that conflict with the present access.
 void check_copies(uintptr_t begin, uintptr_t end, trace::Kind kind, uint16_t site) {
     for (const Operation* const o : unordered)
-        if (!o->launch && begin < o->end && o->begin < end && (o->writes || kind != trace::kRead))
+        if (!o->launch && o->touches(begin, end) && (o->writes || kind != trace::kRead))
             report(*o, o->writes ? trace::kWrite : trace::kRead, 0, kind, site);
 }
 
@@ -171,26 +179,40 @@ bool is_blocking(cudaStream_t stream) {
 bool in_a_stream() { return has_stream; }
 std::string place_in_stream() { return current_place; }
 
-void copy(const char* name, const void* caller, const void* to, const void* from, size_t bytes,
-          bool host_waits) {
+// The next operation of the current stream, which accesses these regions.
+static void operate(const char* name, const void* caller, const std::vector<Region>& regions) {
     begin(name);
     now.caller = reinterpret_cast<uintptr_t>(caller);
     now.place = current_place;
-    Operation parts[] = {now, now};
-    for (Operation& part : parts) {
-        part.writes = &part == &parts[1];
-        part.begin = reinterpret_cast<uintptr_t>(part.writes ? to : from);
-        part.end = part.begin + bytes;
-        const Allocation* const memory = find_allocation(part.begin);
-        if (!memory) part.end = 0;  // the host's own memory
-        if (!memory || unordered.empty()) continue;
+    std::vector<Operation> parts;
+    for (const Region& region : regions) {
+        const auto begin = reinterpret_cast<uintptr_t>(region.begin);
+        const Allocation* const memory = find_allocation(begin);
+        if (!memory || !region.bytes()) continue;  // the host's own memory
+        Operation part = now;
+        part.begin = begin;
+        part.end = begin + region.bytes();
+        part.width = region.width;
+        part.pitch = region.pitch;
+        part.writes = region.writes;
+        parts.push_back(part);
         const trace::Kind kind = part.writes ? trace::kWrite : trace::kRead;
-        check_copies(part.begin, part.end, kind, 0);
-        races::check_launches(kEarlier, *memory, part.begin, part.end, kind);
+        for (size_t row = 0; row < region.rows && !unordered.empty(); ++row) {
+            const uintptr_t at = begin + row * region.pitch;
+            check_copies(at, at + region.width, kind, 0);
+            races::check_launches(kEarlier, *memory, at, at + region.width, kind);
+        }
     }
-    for (const Operation& part : parts)
-        if (part.end) keep(part);
+    for (const Operation& part : parts) keep(part);
+}
+
+void copy(const char* name, const void* caller, const void* to, const void* from, size_t bytes,
+          bool host_waits) {
+    operate(name, caller, {{"", from, bytes, bytes, 1, false}, {"", to, bytes, bytes, 1, true}});
     if (host_waits) complete(all_of(now.stream));
+}
+void call_library(const char* name, const std::vector<Region>& regions) {
+    operate(name, nullptr, regions);
 }
 
 void begin_launch(const char* file, int line) {

@@ -2,8 +2,24 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "emulator/include/cuda_runtime_api.h"
+
+namespace emulator {
+
+// What an operation reads or writes: `rows` of `width` bytes, each `pitch` bytes after the one
+// before.
+struct Region {
+    std::string name;  // "A (4 x 3, lda 4)"
+    const void* begin;
+    size_t width, pitch, rows;
+    bool writes;
+
+    size_t bytes() const { return rows && width ? (rows - 1) * pitch + width : 0; }
+};
+
+}  // namespace emulator
 
 namespace emulator::streams {
 
@@ -15,6 +31,8 @@ std::string place_in_stream();  // "mine.cu:31" of that call, or ""
 // address of the call. host_waits: the copy has ended when the call returns.
 void copy(const char* name, const void* caller, const void* to, const void* from, size_t bytes,
           bool host_waits);
+// A library's function likewise. The host does not wait for it.
+void call_library(const char* name, const std::vector<Region>& regions);
 void begin_launch(const char* file, int line);
 void end_launch();
 void record(cudaEvent_t event, cudaStream_t stream);
