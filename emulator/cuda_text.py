@@ -105,7 +105,8 @@ def parts(code, opening):
 
 
 def members(body):
-    """Yields the names of a struct's data members."""
+    """Yields the names of a struct's data members, but for those that an #if may leave out."""
+    body = re.sub(r"(?ms)^[ \t]*#[ \t]*if.*?^[ \t]*#[ \t]*endif[^\n]*|^[ \t]*#[^\n]*", "", body)
     body = re.sub(r"\b(?:alignas|__align__)\s*\([^()]*\)|\[[^]]*\]|<[^<>]*>|::", "", body)
     while "{" in body:
         body = re.sub(r"\{[^{}]*\}", ";", body)

@@ -54,6 +54,9 @@ REWRITTEN = [
      "int g(int); float4 e;  "
      "void emulator_members(const char* of, int i) const {$a$e } }; "
      "{ ^<S> emulator_shared_s; static auto& s = emulator_shared_s.value;!s }"),
+    ("struct alignas(8) S {\n#ifdef A\n int a;\n#else\n int b;\n#endif\n int c; };",
+     "struct alignas(8) S {\n#ifdef A\n int a;\n#else\n int b;\n#endif\n int c;  "
+     "void emulator_members(const char* of, int i) const {$c } };"),
     ("struct alignas (8) S { T a[2]; };",
      "struct alignas (8) S { T a[2];  void emulator_members(const char* of, int i) const {$a } };"),
     ("__global__ void __launch_bounds__(f(8), 2)\n  k(int n) { }",
