@@ -54,7 +54,7 @@ IN_OTHERS = {
     **dict.fromkeys(("cuda/barrier", "cuda/pipeline", "cuda/atomic", "cooperative_groups/memcpy_async.h"),
                     "cuda_async.h"),
     "nvtx3/nvToolsExt.h": "nvToolsExt.h", "cuda/cmath": "cuda_std.h",
-    **dict.fromkeys(("cublasLt.h", "cublas.h"), "cublas_v2.h"),
+    "cublas.h": "cublas_v2.h",
     **dict.fromkeys(("cooperative_groups/reduce.h", "cooperative_groups/scan.h"), "cooperative_groups.h")}
 CANNOT_RUN = "the CUDA emulator cannot run"
 EXTERN_FORM = "this form of extern __shared__ (write: extern __shared__ float name[];)"

@@ -90,6 +90,7 @@ inline cublasStatus_t cublasSetWorkspace(cublasHandle_t, void*, size_t) {
 inline cublasStatus_t cublasSetAtomicsMode(cublasHandle_t, cublasAtomicsMode_t) {
     return CUBLAS_STATUS_SUCCESS;
 }
+inline size_t cublasGetCudartVersion() { return CUDART_VERSION; }
 inline cublasStatus_t cublasGetVersion(cublasHandle_t, int* version) {
     *version = CUBLAS_VERSION;
     return CUBLAS_STATUS_SUCCESS;

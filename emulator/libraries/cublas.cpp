@@ -10,7 +10,7 @@
 
 #include "emulator/api/memory.h"
 #include "emulator/engine/device_memory.h"
-#include "emulator/include/cublas_v2.h"
+#include "emulator/libraries/cublas.h"
 #include "emulator/libraries/products.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
@@ -117,24 +117,6 @@ std::string at(const char* call, const char* file, int line) {
     return std::string(call) + " at " + short_path(file) + ":" + std::to_string(line);
 }
 
-// Whether cuBLAS multiplies matrices of these types. Source: cuBLAS's documentation, the table at
-// cublasGemmEx().
-bool supported(const Product& p) {
-    const cudaDataType in = p.A.type, out = p.D.type;
-    if (p.B.type != in || p.C.type != out) return false;
-    switch (scale_of(p.compute)) {
-        case CUDA_R_16F:
-            return in == CUDA_R_16F && out == in;
-        case CUDA_R_64F:
-            return in == CUDA_R_64F && out == in;
-        case CUDA_R_32I:
-            return in == CUDA_R_8I && out == CUDA_R_32I;
-        default:
-            return (in == CUDA_R_32F || in == CUDA_R_16F || in == CUDA_R_16BF || in == CUDA_R_8I) &&
-                   (out == CUDA_R_32F || (out == in && in != CUDA_R_8I));
-    }
-}
-
 const char* c_type(cudaDataType type) {
     return type == CUDA_R_16F   ? "half"
            : type == CUDA_R_64F ? "double"
@@ -148,7 +130,8 @@ std::string invalid(const Product& p) {
         if (value < 0) return std::string(name) + " is " + std::to_string(value);
     if (p.count < 0) return "the number of products is " + std::to_string(p.count);
     if (!p.alpha || !p.beta) return std::string(p.alpha ? "beta" : "alpha") + " is a null pointer";
-    for (const Layout& l : {Layout(p.A, p.m, p.k), Layout(p.B, p.k, p.n), Layout(p.D, p.m, p.n)}) {
+    for (const Layout& l : {Layout(p.A, p.m, p.k), Layout(p.B, p.k, p.n), Layout(p.C, p.m, p.n),
+                            Layout(p.D, p.m, p.n)}) {
         if (l.matrix.ld >= (long long)(std::max<size_t>(l.inner, 1))) continue;
         std::string why = l.ld() + " is " + std::to_string(l.matrix.ld) + ", but " + l.matrix.name +
                           " has " + std::to_string(l.inner) +
@@ -266,21 +249,45 @@ cudaError_t run(const Product& p, const Scales* host) {
 
 }  // namespace
 
-cublasStatus_t multiply(cublasHandle_t handle, const Product& p, const char* file, int line) {
+// Source: cuBLAS's documentation, the table at
+// cublasGemmEx().
+bool supported(const Product& p) {
+    const cudaDataType in = p.A.type, out = p.D.type;
+    if (p.B.type != in || p.C.type != out) return false;
+    switch (scale_of(p.compute)) {
+        case CUDA_R_16F:
+            return in == CUDA_R_16F && out == in;
+        case CUDA_R_64F:
+            return in == CUDA_R_64F && out == in;
+        case CUDA_R_32I:
+            return in == CUDA_R_8I && out == CUDA_R_32I;
+        default:
+            return (in == CUDA_R_32F || in == CUDA_R_16F || in == CUDA_R_16BF || in == CUDA_R_8I) &&
+                   (out == CUDA_R_32F || (out == in && in != CUDA_R_8I));
+    }
+}
+
+cublasStatus_t refuse(const char* call, const char* file, int line, cublasStatus_t status,
+                      const std::string& why) {
+    report_aloud(at(call, file, line) + " fails, " + cublasGetStatusName(status) + ": " + why);
+    return status;
+}
+
+bool is_handle(const void* handle) {
+    return handles.count(static_cast<cublasHandle_t>(const_cast<void*>(handle))) > 0;
+}
+
+cublasStatus_t multiply(cudaStream_t stream, bool on_host, const Product& p, const char* file,
+                        int line) {
     const auto refused = [&](cublasStatus_t status, const std::string& why) {
-        report_aloud(at(p.call, file, line) + " fails, " + cublasGetStatusName(status) + ": " +
-                     why);
-        return status;
+        return refuse(p.call, file, line, status, why);
     };
-    if (!handles.count(handle))
-        return refused(CUBLAS_STATUS_NOT_INITIALIZED, "the handle is not from cublasCreate()");
     if (const std::string why = invalid(p); !why.empty())
         return refused(CUBLAS_STATUS_INVALID_VALUE, why);
     if (!supported(p))
         return refused(CUBLAS_STATUS_NOT_SUPPORTED,
                        "matrices of these types, with this type to "
                        "compute in, are not supported");
-    const bool on_host = handle->pointers == CUBLAS_POINTER_MODE_HOST;
     if (p.alpha_is != kUnknown && p.alpha_is != p.scale)  // a mistake, but no error of cuBLAS's
         report_aloud(at(p.call, file, line) + ": alpha points to a " + c_type(p.alpha_is) +
                      ", but with this type to compute in cuBLAS reads it as a " + c_type(p.scale));
@@ -289,14 +296,20 @@ cublasStatus_t multiply(cublasHandle_t handle, const Product& p, const char* fil
         if (on_host && a && a->kind == Memory::device)
             return refused(CUBLAS_STATUS_INVALID_VALUE,
                            std::string(pointer == p.alpha ? "alpha" : "beta") +
-                               " lies in device memory, but the handle's pointer mode is "
-                               "CUBLAS_POINTER_MODE_HOST");
+                               " lies in device memory, but the pointer mode is the host's");
     }
     if (p.m == 0 || p.n == 0 || p.count == 0) return CUBLAS_STATUS_SUCCESS;
     const Scales host = on_host ? scales(p) : Scales{};
     const cudaError_t error = in_stream(
-        handle->stream, [=] { return run(p, on_host ? &host : nullptr); }, file, line);
+        stream, [=] { return run(p, on_host ? &host : nullptr); }, file, line);
     return error ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t multiply(cublasHandle_t handle, const Product& p, const char* file, int line) {
+    if (!is_handle(handle))
+        return refuse(p.call, file, line, CUBLAS_STATUS_NOT_INITIALIZED,
+                      "the handle is not from cublasCreate()");
+    return multiply(handle->stream, handle->pointers == CUBLAS_POINTER_MODE_HOST, p, file, line);
 }
 
 }  // namespace emulator::blas

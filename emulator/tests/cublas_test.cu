@@ -1,4 +1,5 @@
 // cuBLAS on the host: products against their definition, what a call may pass, and memory.
+#include <cublasLt.h>
 #include <cublas_v2.h>
 
 #include "device.h"
@@ -188,7 +189,7 @@ TEST_F(Cublas, ScalarsOfTheDevice) {
                            2, beta.data, c.data, 2);
     };
     EXPECT_EQ(multiply(), CUBLAS_STATUS_INVALID_VALUE);
-    expect_some({"alpha lies in device memory..CUBLAS_POINTER_MODE_HOST"});
+    expect_some({"alpha lies in device memory..the pointer mode is the host's"});
     cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE);
     EXPECT_EQ(multiply(), CUBLAS_STATUS_SUCCESS);
     EXPECT_EQ(back(c), std::vector<double>(4, 2 * 2 + 3 * 5));
@@ -303,6 +304,94 @@ TEST_F(Cublas, CopiesOfMatrices) {
     EXPECT_EQ(again, A);
     EXPECT_EQ(cublasSetVector(6, sizeof(float), A.data(), 2, a.data, 1), CUBLAS_STATUS_SUCCESS);
     EXPECT_EQ(a.host()[1], A[2]);
+}
+
+// ---- cuBLASLt ----
+
+// Row-major matrices are multiplied as they are, and D may have another order than A, B and C.
+TEST_F(Cublas, LtOrders) {
+    const int m = 7, n = 5, k = 9;
+    cublasLtHandle_t lt;
+    cublasLtCreate(&lt);
+    const auto A = small_integers(m * k, 1), B = small_integers(k * n, 2);
+    for (const bool by_rows : {false, true}) {
+        const cublasLtOrder_t order = by_rows ? CUBLASLT_ORDER_ROW : CUBLASLT_ORDER_COL;
+        cublasLtMatmulDesc_t matmul;
+        cublasLtMatrixLayout_t a_layout, b_layout, c_layout, d_layout;
+        cublasLtMatmulPreference_t preference;
+        cublasLtMatmulDescCreate(&matmul, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+        cublasLtMatrixLayoutCreate(&a_layout, CUDA_R_16F, m, k, by_rows ? k : m);
+        cublasLtMatrixLayoutCreate(&b_layout, CUDA_R_16F, k, n, by_rows ? n : k);
+        cublasLtMatrixLayoutCreate(&c_layout, CUDA_R_32F, m, n, by_rows ? n : m);
+        cublasLtMatrixLayoutCreate(&d_layout, CUDA_R_32F, m, n, m);
+        for (const auto layout : {a_layout, b_layout, c_layout})
+            cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_ORDER, &order,
+                                             sizeof order);
+        cublasLtMatmulPreferenceCreate(&preference);
+        cublasLtMatmulHeuristicResult_t found[3];
+        int count = 0;
+        EXPECT_EQ(cublasLtMatmulAlgoGetHeuristic(lt, matmul, a_layout, b_layout, c_layout, d_layout,
+                                                 preference, 3, found, &count),
+                  CUBLAS_STATUS_SUCCESS);
+        ASSERT_EQ(count, 1);
+        EXPECT_EQ(found[0].state, CUBLAS_STATUS_SUCCESS);
+        const Device<half> a(as<half>(A)), b(as<half>(B));
+        const Device<float> c(m * n, 1.0f), d(m * n);
+        const float alpha = 2, beta = 3;
+        EXPECT_EQ(
+            cublasLtMatmul(lt, matmul, &alpha, a.data, a_layout, b.data, b_layout, &beta, c.data,
+                           c_layout, d.data, d_layout, &found[0].algo, nullptr, 0, nullptr),
+            CUBLAS_STATUS_SUCCESS);
+        const auto op = by_rows ? CUBLAS_OP_T : CUBLAS_OP_N;  // row-major: the transpose's columns
+        EXPECT_EQ(back(d), expected(op, op, m, n, k, 2, A, by_rows ? k : m, B, by_rows ? n : k, 3,
+                                    std::vector<double>(m * n, 1), m));
+        const int64_t ld = by_rows ? k - 1 : m - 1;
+        cublasLtMatrixLayoutSetAttribute(a_layout, CUBLASLT_MATRIX_LAYOUT_LD, &ld, sizeof ld);
+        EXPECT_EQ(cublasLtMatmul(lt, matmul, &alpha, a.data, a_layout, b.data, b_layout, &beta,
+                                 c.data, c_layout, d.data, d_layout, nullptr, nullptr, 0, nullptr),
+                  CUBLAS_STATUS_INVALID_VALUE);
+        expect_some({by_rows ? "lda is 8, but A has 9 columns" : "lda is 6, but A has 7 rows"});
+        EXPECT_EQ(cublasLtMatmul(lt, matmul, &alpha, b.data, b_layout, b.data, b_layout, &beta,
+                                 c.data, c_layout, d.data, d_layout, nullptr, nullptr, 0, nullptr),
+                  CUBLAS_STATUS_INVALID_VALUE);
+        expect_some({"do not go together: A is 9 x 5, B is 9 x 5, C is 7 x 5"});
+        cublasLtMatmulPreferenceDestroy(preference);
+        for (const auto layout : {a_layout, b_layout, c_layout, d_layout})
+            cublasLtMatrixLayoutDestroy(layout);
+        cublasLtMatmulDescDestroy(matmul);
+    }
+    cublasLtDestroy(lt);
+    expect_silence();
+}
+
+TEST_F(Cublas, LtEpilogueAndTransposes) {
+    const int m = 3, n = 2, k = 2;
+    const Device<float> a(std::vector<float>{1, 0, 0, 1, 1, 1}),  // k x m
+        b(std::vector<float>{1, 2, -3, -4}), bias(std::vector<float>{1, 2, 3}), d(m * n);
+    cublasLtMatmulDescOpaque_t matmul;
+    cublasLtMatrixLayoutOpaque_t a_layout, b_layout, d_layout;
+    cublasLtMatmulDescInit(&matmul, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+    cublasLtMatrixLayoutInit(&a_layout, CUDA_R_32F, k, m, k);
+    cublasLtMatrixLayoutInit(&b_layout, CUDA_R_32F, k, n, k);
+    cublasLtMatrixLayoutInit(&d_layout, CUDA_R_32F, m, n, m);
+    const cublasOperation_t transposed = CUBLAS_OP_T;
+    const auto set = [&](cublasLtMatmulDescAttributes_t attribute, auto value) {
+        return cublasLtMatmulDescSetAttribute(&matmul, attribute, &value, sizeof value);
+    };
+    EXPECT_EQ(set(CUBLASLT_MATMUL_DESC_TRANSA, transposed), CUBLAS_STATUS_SUCCESS);
+    EXPECT_EQ(set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_RELU_BIAS),
+              CUBLAS_STATUS_SUCCESS);
+    EXPECT_EQ(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.data), CUBLAS_STATUS_SUCCESS);
+    EXPECT_EQ(set(CUBLASLT_MATMUL_DESC_TRANSB, 'N'), CUBLAS_STATUS_INVALID_VALUE);
+    expect_some({"cublasLtMatmulDescSetAttribute..the attribute has 4 bytes, not 1"});
+    // As a cublasLtHandle_t a cuBLAS handle does, too.
+    const float one = 1, zero = 0;
+    EXPECT_EQ(cublasLtMatmul(reinterpret_cast<cublasLtHandle_t>(handle), &matmul, &one, a.data,
+                             &a_layout, b.data, &b_layout, &zero, d.data, &d_layout, d.data,
+                             &d_layout, nullptr, nullptr, 0, nullptr),
+              CUBLAS_STATUS_SUCCESS);
+    EXPECT_EQ(back(d), (std::vector<double>{1 + 1, 2 + 2, 3 + 3, 0, 0, 0}));
+    expect_silence();
 }
 
 // Every size that leaves a rest of a tile of the product in registers.
