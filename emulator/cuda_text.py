@@ -135,3 +135,17 @@ def kernels(code):
                 yield call[1], call.start(2)
                 break
             at = matching(code, call.start(2), "(", ")", 1) + 1
+
+
+def returns(code, parameters):
+    """Yields the position after each `return` of the kernel whose parameters begin there, not those of its lambdas."""
+    begin = re.compile(r"[;{]").search(code, matching(code, parameters, "(", ")", 1))
+    if not begin or begin[0] == ";":  # a declaration
+        return
+    end = matching(code, begin.start(), "{", "}", 1)
+    body = code[begin.end():end]
+    for m in re.finditer(r"\[[^][{};]*\]\s*(?:\([^;{}]*\)[^;{}()]*)?(\{)", body):
+        close = matching(body, m.start(1), "{", "}", 1)
+        body = body[:m.start(1)] + re.sub(r"\S", " ", body[m.start(1):close]) + body[close:]
+    for m in re.finditer(r"\breturn(?=\s*;)", body):
+        yield begin.end() + m.end()

@@ -11,6 +11,7 @@
 #include "emulator/engine/device_memory.h"
 #include "emulator/engine/hooks.h"
 #include "emulator/engine/launch_loop.h"
+#include "emulator/engine/named_barriers.h"
 #include "emulator/engine/threads.h"
 #include "emulator/hopper/clusters.h"
 #include "emulator/hopper/mbarriers.h"
@@ -35,7 +36,8 @@ Hooks all_hooks() {
                          tensor_stores::begin_block, wgmma_state::begin_block,
                          setmaxnreg::begin_block,    clusters::begin_block,
                          ranks::begin_block,         warps::begin_block};
-    hooks.end_thread = {clusters::end_thread, ranks::end_thread, warps::end_thread};
+    hooks.end_thread = {named_barriers::end_thread, clusters::end_thread, ranks::end_thread,
+                        warps::end_thread};
     hooks.goes_on = {tensor_loads::goes_on, warps::goes_on};
     hooks.reports_stuck = {mbarriers::reports_stuck, warps::reports_stuck};
     // Bulk loads land before their mbarriers are looked at.

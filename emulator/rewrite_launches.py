@@ -13,6 +13,7 @@ too: one in which something changes gets a copy beside OUT.cpp. OUT.cpp.d lists 
     auto a = reinterpret_cast<T>(s);        stays, if s is such memory
     __launch_bounds__(256) k(int n) {  ->   __launch_bounds__(256) k(int n) {EMULATOR_BOUNDS(256);
     CLUSTER_DIMS(2) k(int n) {         ->   CLUSTER_DIMS(2) k(int n) {EMULATOR_CLUSTER(2);     and so __cluster_dims__
+    return;                            ->   return emulator::note_return();     in a kernel
 
 A launch names a kernel, an instance of a template, or a variable that holds one. After each of the three declarations
 of memory the kernel calls a function of include/shared_arrays.h that passes on the array's name and extents. A struct
@@ -31,7 +32,7 @@ EMULATOR = HEADERS.parent.resolve()
 sys.path.append(str(HEADERS.parent))
 sys.dont_write_bytecode = True  # writes nothing beside the sources
 from cuda_text import (  # noqa: E402
-    Refused, blank, end_of_configuration, joined, kernels, matching, members, outside, parts, start_of_name)
+    Refused, blank, end_of_configuration, joined, kernels, matching, members, outside, parts, returns, start_of_name)
 
 # Headers of CUDA. The emulator has those for which include/ has a file of the same name.
 CUDA_HEADER = re.compile(r"cooperative_groups|cuda/|cuda[_.A-Z]|mma\.h|crt/|nv/|cub/|thrust/|cute/|cutlass/|cublas|"
@@ -150,6 +151,8 @@ def edits(text, code, elsewhere):
         for at, parameter in parts(code, parameters):
             if re.search(r"\bCUtensorMap\s+\w+", parameter) and "__grid_constant__" not in parameter:
                 raise Refused(at, "a tensor map that is no const __grid_constant__ CUtensorMap")
+        for at in returns(code, parameters):
+            yield at, 0, " emulator::note_return()"
     declared = dict(declared)
     for m in re.finditer(r"<<<", code):
         name = start_of_name(code, m.start())

@@ -15,11 +15,27 @@ namespace emulator {
 
 static uint64_t begun;  // intervals between barriers, of all blocks so far
 
+// The first barrier of this block that did not wait for all threads, and those that had returned.
+static struct {
+    Call barrier;
+    std::vector<unsigned> returned;
+} without;
+
 namespace block_barriers {
 
-void begin_block() { ++begun; }
+void begin_block() {
+    ++begun;
+    without.barrier = Call();
+}
 
-// Called when no thread can go on.
+std::string left_out() {
+    if (!without.barrier.file) return "";
+    return whereabouts(without.returned) + ", and the barrier at " + site_name(without.barrier) +
+           " does not wait for " + (without.returned.size() == 1 ? "it" : "them");
+}
+
+// Called when no thread can go on. A barrier waits for all threads of the block that have not
+// exited: see REFERENCE.md, "Barriers".
 bool passes() {
     if (any_holds(run.hooks->reports_stuck)) return false;
     const auto end = threads.begin() + run.threads;
@@ -29,11 +45,12 @@ bool passes() {
     const auto there = threads_that([&](const Thread& t) {
         return t.state == State::at_barrier && same_site(t.site, waiting->site);
     });
-    if (there.size() < run.threads) {
-        const auto others = threads_that([&](const Thread& t) {
-            return t.state != State::at_barrier || !same_site(t.site, waiting->site);
-        });
-        const std::string here = site_name(waiting->site);
+    const auto others = threads_that([&](const Thread& t) {
+        return t.state != State::returned &&
+               (t.state != State::at_barrier || !same_site(t.site, waiting->site));
+    });
+    const std::string here = site_name(waiting->site);
+    if (!others.empty()) {
         const bool same_line = std::any_of(others.begin(), others.end(), [&](unsigned t) {
             return threads[t].state == State::at_barrier && site_name(threads[t].site) == here;
         });
@@ -43,7 +60,11 @@ bool passes() {
              (same_line ? ", another barrier of that line" : ""));
         return false;
     }
-    for (auto t = threads.begin(); t != end; ++t) t->state = State::ready;
+    if (there.size() < run.threads && !without.barrier.file) {
+        without.barrier = waiting->site;
+        without.returned = threads_that([](const Thread& t) { return t.state == State::returned; });
+    }
+    for (const unsigned t : there) threads[t].state = State::ready;
     ++totals.barriers;
     ++begun;
     return true;

@@ -43,7 +43,10 @@ void end_launch() {
 }
 
 void begin_block() {
-    for (unsigned t = 0; t < run.threads; ++t) threads[t].state = State::ready;
+    for (unsigned t = 0; t < run.threads; ++t) {
+        threads[t].state = State::ready;
+        threads[t].returned_at = Call();
+    }
     block_barriers::begin_block();
     accesses::begin_block();
     named_barriers::begin_block();

@@ -2,6 +2,7 @@
 
 #include "emulator/engine/named_barriers.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "emulator/engine/clocks.h"
@@ -14,34 +15,52 @@
 namespace emulator {
 namespace {
 
+constexpr unsigned kWarps = kMaxBlockThreads / 32;  // of a block
+
 struct NamedBarrier {
     unsigned expected = 0, arrived = 0;  // threads
+    bool warps[kWarps] = {};  // those from which a thread has arrived
     Call first;  // where the first of them arrived
     Sync arriving, passed;
 };
 
 constexpr int kNames = 16;
 NamedBarrier barriers[kMaxRanks][kNames + 1];  // the last is __syncthreads()
+unsigned exited[kMaxRanks][kWarps];  // threads that have returned
 
-// The running thread arrives. Returns whether the barrier is complete with it.
-bool arrive(NamedBarrier& b, unsigned expected, const Call& site) {
+// A warp's arrival counts as 32 threads, and does not wait for its threads that have exited.
+// __syncthreads() waits for no exited thread.
+bool is_complete(const NamedBarrier& b, unsigned rank) {
+    unsigned counted = b.arrived;
+    for (unsigned warp = 0; warp < kWarps; ++warp)
+        if (b.warps[warp] || &b == &barriers[rank][kNames]) counted += exited[rank][warp];
+    return counted >= b.expected;
+}
+
+void pass(NamedBarrier& b, unsigned rank) {
+    totals.barriers += &b == &barriers[rank][kNames];
+    b.arrived = 0;
+    std::fill_n(b.warps, kWarps, false);
+    b.passed = std::exchange(b.arriving, Sync());
+    for (unsigned t = 0; t < run.threads; ++t)
+        if (threads[t].waits(&b)) b.passed.acquire(t);
+    wake(&b);
+}
+
+void arrive_and_wait(NamedBarrier& b, unsigned expected, const Call& site) {
+    const unsigned rank = rank_of(current_thread);
     if (b.arrived == 0) {
         b.expected = expected;
         b.first = site;
     }
     b.arriving.release(current_thread);
     note_arrival();
-    if (++b.arrived < b.expected) return false;
-    b.arrived = 0;
-    b.passed = std::exchange(b.arriving, Sync());
-    for (unsigned t = 0; t < run.threads; ++t)
-        if (threads[t].waits(&b)) b.passed.acquire(t);
-    wake(&b);
-    return true;
-}
-
-void arrive_and_wait(NamedBarrier& b, unsigned expected, const Call& site) {
-    if (arrive(b, expected, site)) return b.passed.acquire(current_thread);
+    ++b.arrived;
+    b.warps[current_thread % run.block_threads / 32] = true;
+    if (is_complete(b, rank)) {
+        pass(b, rank);
+        return b.passed.acquire(current_thread);
+    }
     wait_for(&b, site, [](const void* object) {
         const auto& b = *static_cast<const NamedBarrier*>(object);
         return ", a barrier to which " + std::to_string(b.arrived) + " of " +
@@ -80,7 +99,6 @@ void block_barrier_in_cluster(const char* file, int line, int number) {
     if (b.arrived && !same_site(b.first, site))
         fail("barrier divergence: " + thread_name(current_thread) + " of " + block_name() +
              " waits at " + site_name(site) + ", but others at " + site_name(b.first));
-    if (b.arrived + 1 == run.block_threads) ++totals.barriers;
     arrive_and_wait(b, run.block_threads, site);
 }
 
@@ -90,6 +108,14 @@ void begin_block() {
     for (unsigned rank = 0; rank < run.ranks; ++rank)
         for (NamedBarrier& b : barriers[rank])
             if (b.arrived) b = NamedBarrier();
+    for (auto& of_rank : exited) std::fill_n(of_rank, kWarps, 0);
+}
+
+void end_thread() {
+    const unsigned rank = rank_of(current_thread);
+    ++exited[rank][current_thread % run.block_threads / 32];
+    for (NamedBarrier& b : barriers[rank])
+        if (b.arrived && is_complete(b, rank)) pass(b, rank);
 }
 
 }  // namespace named_barriers

@@ -7,6 +7,7 @@ void block_barrier_in_cluster(const char* file, int line, int number);
 
 namespace named_barriers {
 void begin_block();
+void end_thread();  // the others no longer wait for it
 }  // namespace named_barriers
 
 }  // namespace emulator

@@ -13,7 +13,7 @@ namespace emulator {
 
 bool same_site(const Call& a, const Call& b) {
     return a.line == b.line && a.number == b.number &&
-           (a.file == b.file || std::strcmp(a.file, b.file) == 0);
+           (a.file == b.file || (a.file && b.file && std::strcmp(a.file, b.file) == 0));
 }
 
 std::string site_name(const Call& site) {
@@ -52,12 +52,17 @@ std::string thread_names(const std::vector<unsigned>& numbers) {
     return shown < ranges.size() ? all + " and others" : all;
 }
 
+std::string place_of_return(const Thread& thread) {
+    return thread.returned_at.file ? " at " + site_name(thread.returned_at) : "";
+}
+
 std::string whereabouts(const std::vector<unsigned>& numbers) {
     constexpr size_t kPlaces = 6;
     std::vector<std::vector<unsigned>> groups;
     const auto alike = [](unsigned one, unsigned other) {
         const Thread &a = threads[one], &b = threads[other];
-        if (a.state != b.state || a.state == State::returned) return a.state == b.state;
+        if (a.state != b.state) return false;
+        if (a.state == State::returned) return same_site(a.returned_at, b.returned_at);
         return same_site(a.site, b.site) &&
                (a.state != State::waiting || a.waits_for == b.waits_for);
     };
@@ -70,10 +75,11 @@ std::string whereabouts(const std::vector<unsigned>& numbers) {
     std::string text;
     for (size_t i = 0; i < groups.size() && i < kPlaces; ++i) {
         const Thread& one = threads[groups[i][0]];
-        const bool single = groups[i].size() == 1, returned = one.state == State::returned;
-        text += (i ? "; " : "") + thread_names(groups[i]) +
-                (returned ? single ? " has returned" : " have returned"
-                          : (single ? " waits at " : " wait at ") + site_name(one.site));
+        const bool single = groups[i].size() == 1;
+        text += (i ? "; " : "") + thread_names(groups[i]);
+        if (one.state == State::returned)
+            text += (single ? " has returned" : " have returned") + place_of_return(one);
+        else text += (single ? " waits at " : " wait at ") + site_name(one.site);
         if (one.state == State::waiting) text += one.why(one.waits_for);
     }
     return groups.size() > kPlaces ? text + "; and others at " +

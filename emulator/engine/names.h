@@ -9,8 +9,11 @@ std::string block_name();  // "block 3", the one that runs
 std::string thread_name(unsigned thread);  // "thread (5,1)"
 // "thread 5", or "threads 0 to 3, 5 and 8 to 31"
 std::string thread_names(const std::vector<unsigned>& threads);
-// "threads 0 to 3 wait at mine.cu:12; thread 4 has returned": these threads, grouped by what they
-// wait for.
+// " at mine.cu:9", the return statement of a thread that has returned; "": it reached the kernel's
+// end.
+std::string place_of_return(const Thread& thread);
+// "threads 0 to 3 wait at mine.cu:12; thread 4 has returned at mine.cu:9": these threads, grouped by
+// what they wait for.
 std::string whereabouts(const std::vector<unsigned>& threads);
 template <class Condition>
 std::vector<unsigned> threads_that(const Condition& condition) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include "emulator/engine/block_barriers.h"
 #include "emulator/engine/hooks.h"
 #include "emulator/engine/names.h"
 #include "emulator/engine/order.h"
@@ -116,8 +117,10 @@ std::string block_at(uint32_t clock) {
         return block_at(before.clock) + " thread " + index(before) + ", " + block + " thread " +
                index(now);
     };
-    const Conflict* const first = report_conflict(found, who);
-    if (first && record::on && !first->async) record::conflict(*first);
+    Conflict* const first = report_conflict(found, who);
+    if (!first) return;
+    if (before.site == 0) first->why = block_barriers::left_out();
+    if (record::on && !first->async) record::conflict(*first);
 }
 
 // Keeps a read or an atomic in the groups. It may replace a group that comes before it, because any

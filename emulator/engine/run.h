@@ -27,6 +27,7 @@ struct Thread {
     uint3 index{};
     bool in_kernel = false;  // false while it still copies the kernel's arguments
     Call site;
+    Call returned_at;  // its return statement; no file: the end of the kernel, or none yet
     // While it is waiting: the object, and a function that describes it in words that follow the
     // place: ", for the cluster".
     const void* waits_for = nullptr;

@@ -146,6 +146,10 @@ void enter_kernel() {
     in_kernel = traced;
 }
 
+void note_return(const char* file, int line) {
+    threads[current_thread].returned_at = {file, line, 0};
+}
+
 void check_bounds(const char* file, int line, unsigned threads, unsigned, unsigned) {
     run.bounded = true;
     if (run.block_threads <= threads) return;

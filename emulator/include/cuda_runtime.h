@@ -75,6 +75,7 @@ inline const bool summary_linked = link_summary();
 #endif
 bool name_kernels(std::initializer_list<const char*> of_a_file);  // rewrite_launches.py calls it
 void enter_kernel();  // the thread has copied its arguments from the host
+void note_return(EMULATOR_SITE);  // at each return statement of a kernel
 
 template <class Tag, class Function>
 const void* address_of(Tag, Function* function) {

@@ -9,19 +9,29 @@ class Clusters : public Base {};
 
 // ---- Named barriers -----------------------------------------------------------------------------
 
-enum Named { kFine, kNoBarrier, kOneWarpMissing, kOtherCount, kUneven, kNumber16, kOtherBarrierId };
+enum Named {
+    kFine,
+    kFewLanes,
+    kNoBarrier,
+    kOneWarpMissing,
+    kOtherCount,
+    kUneven,
+    kNumber16,
+    kOtherBarrierId
+};
 // Warps 0 and 1 write for each other, then warps 2 and 3 read what they wrote.
 __global__ void __launch_bounds__(128) pass_on(Named kind, int* out) {
     __shared__ int s[64];
     const int thread = threadIdx.x;
+    if (kind == kFewLanes && thread % 32 >= 20) return;
     if (thread < 64) {
         s[thread] = thread;  // @write
         if (kind == kUneven) ptx::named_barrier_sync(1, 48);  // @uneven
         if (kind == kNumber16) ptx::named_barrier_sync(16, 64);  // @number16
-        if (kind == kOneWarpMissing && thread >= 32) return;
+        if (kind == kOneWarpMissing && thread >= 32) return;  // @leaves
         if (kind == kOtherCount && thread >= 32) ptx::named_barrier_sync(1, 96);  // @other
         else if (kind != kNoBarrier) ptx::named_barrier_sync(1, 64);  // @sync
-        out[thread] = s[63 - thread];  // @read
+        out[thread] = s[kind == kFewLanes ? thread ^ 32 : 63 - thread];  // @read
     }
     ptx::named_barrier_sync(kind == kOtherBarrierId && thread >= 64 ? 3 : 2,
                             kind == kOtherBarrierId ? 64 : 128);
@@ -35,7 +45,9 @@ TEST_F(Clusters, NamedBarriers) {
     const std::pair<Named, Said> all[] = {
         {kNoBarrier,
          {"@write writes what @read reads", "@read reads what @write", unwritten("@read")}},
-        {kOneWarpMissing, {"deadlock..threads 0 to 31 wait at @sync, a barrier to which 32 of 64"}},
+        {kOneWarpMissing,
+         {"deadlock..threads 0 to 31 wait at @sync, a barrier to which 32 of 64..threads 32 to 63 "
+          "have returned at @leaves"}},
         {kOtherCount, {"named_barrier_sync: ..threads for barrier 1..the first to arrive, at @"}},
         {kUneven, {"named_barrier_sync: 48 threads..128 at @uneven"}},
         {kNumber16, {"named_barrier_sync: barrier 16..at @number16"}},
@@ -46,6 +58,10 @@ TEST_F(Clusters, NamedBarriers) {
         pass_on<<<1, 128>>>(kFine, out.data);
         expect_silence();
         for (int i = 0; i < 128; ++i) EXPECT_EQ(out.host()[i], i < 64 ? 63 - i : i - 64);
+        pass_on<<<1, 128>>>(kFewLanes, out.data);  // a warp comes without those that have returned
+        expect_silence();
+        for (int i = 0; i < 128; ++i)
+            EXPECT_TRUE(i % 32 >= 20 || out.host()[i] == (i < 64 ? i ^ 32 : i - 64)) << i;
         pass_on<<<1, 128>>>(kind, out.data);
     });
 }

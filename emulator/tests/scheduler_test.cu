@@ -131,7 +131,6 @@ TEST_F(Scheduler, WhichKernelsWereLaunched) {
 enum Fault { kReturns, kTwoBarriers, kTwoOfALine, kLaunches };
 __global__ void diverge(Fault fault) {
     const int t = threadIdx.x;
-    if (fault == kReturns && t == 2 && threadIdx.y == 1) return;
     if (fault == kLaunches) write_numbers<<<1, 1>>>(nullptr);
     // clang-format off
     if (t < 3) __syncthreads(); else __syncthreads();  // @line
@@ -141,23 +140,21 @@ __global__ void diverge(Fault fault) {
     else __syncthreads();  // @second
 }
 __global__ void one_barrier(Fault fault) {
-    if (fault == kReturns && threadIdx.x == 2 && threadIdx.y == 1) return;
-    if (fault == kTwoBarriers && threadIdx.x == 5) __syncthreads();  // @other
+    if (fault == kReturns && threadIdx.x == 2) return;  // @return
+    if (fault != kReturns && threadIdx.x == 5) __syncthreads();  // @other
     __syncthreads();  // @barrier
 }
 
 TEST_F(Scheduler, BarriersThatNotAllReach) {
     in_every_order([&] {
-        one_barrier<<<1, dim3(4, 2)>>>(kReturns);
+        one_barrier<<<1, dim3(6, 2)>>>(kTwoBarriers);
         EXPECT_EQ(cudaPeekAtLastError(), cudaErrorLaunchFailure);
         EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
         expect_failure(
-            {"barrier divergence..7 of the 8..@barrier, threads (0,0) to (1,1) and (3,1), but "
-             "thread (2,1) has returned"});
+            {"barrier divergence..10 of the 12..@barrier, threads (0,0) to (4,0) and (0,1) to "
+             "(4,1), but threads (5,0) and (5,1) wait at @other"});
         shift<true><<<1, 64>>>(ints.data);  // the emulator works after a failure
         expect_silence();
-        one_barrier<<<1, 8>>>(kTwoBarriers);
-        expect_failure({"barrier divergence..7 of the 8..@barrier..thread 5 waits at @other"});
     });
     diverge<<<1, 32>>>(kTwoOfALine);
     expect_failure(
@@ -165,9 +162,39 @@ TEST_F(Scheduler, BarriersThatNotAllReach) {
          "@line, another barrier"});
     diverge<<<1, 1>>>(kLaunches);
     expect_failure({"dynamic parallelism"});
-    for (int i = 0; i < 25; ++i) one_barrier<<<1, dim3(4, 2)>>>(kReturns);
+    for (int i = 0; i < 25; ++i) one_barrier<<<1, 8>>>(kTwoBarriers);
     ASSERT_EQ(emulator::counts().problems.size(), 21u);
     EXPECT_EQ(emulator::counts().problems[20], "... and 5 more");
+}
+
+// Threads from n up return before the barrier, which does not wait for them.
+__global__ void first_of(int n, int others, int* out) {
+    __shared__ int s[64];
+    const int t = threadIdx.x;
+    const auto nothing = [&] {
+        if (t == 0) return;
+    };
+    nothing();
+    if (t >= n) return;  // @leaves
+    s[t] = t;
+    const int there = __syncthreads_count(1);
+    out[t] = s[others - 1 - t] + 100 * there;  // @needs
+}
+
+TEST_F(Scheduler, ABarrierDoesNotWaitForThreadsThatHaveReturned) {
+    in_every_order([&] {
+        first_of<<<1, 64>>>(20, 20, ints.data);
+        EXPECT_EQ(emulator::counts().barriers, 1u);
+        expect_silence();
+        for (int t = 0; t < 20; ++t) ASSERT_EQ(ints.host()[t], 19 - t + 100 * 20);
+        first_of<<<1, 64>>>(20, 64, ints.data);
+        if (emulator::tracing())
+            expect_problem(
+                {"uninitialised shared memory: @needs reads what no thread of the "
+                 "block has written (s[63]..threads 20 to 63 have returned at @leaves",
+                 "uninitialised shared memory: @needs reads what no thread of the "
+                 "block has written (s[..threads 20 to 63 have returned at @leaves"});
+    });
 }
 
 template <int threads>

@@ -95,6 +95,10 @@ REWRITTEN = [
     ("#include <cuda/barrier>\n#include <cuda/std/limits>\n#include \"helper_timer.h\"",
      "#include <cuda_async.h>\n#include <cuda_std.h>\n#include \"samples/helper_cuda.h\""),
     ("void __cluster_dims__(2, n) k() {}", "void __cluster_dims__(2, n) k() {EMULATOR_CLUSTER(2, n);}"),
+    ("__global__ void k(int n) { if (n) return; auto f = [=](int a) mutable -> void { if (a) { return; } }; s[t]; { return; } }"
+     " void f() { return; }",
+     "__global__ void k(int n) { if (n) return emulator::note_return(); auto f = [=](int a) mutable -> void { if (a) { "
+     "return; } }; s[t]; { return emulator::note_return(); } } void f() { return; }"),
 ]
 UNCHANGED = [
     "__global__ void __launch_bounds__(8) k(int n);\nvoid f() {}\n",

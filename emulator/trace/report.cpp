@@ -38,7 +38,8 @@ std::string described(const Conflict& c) {
     const std::string who = " (" + c.who + ")";
     if (c.first == 0)
         return "uninitialised shared memory: " + second + does(c.second_kind) +
-               " what no thread of the block has written" + who;
+               " what no thread of the block has written" + who +
+               (c.why.empty() ? "" : ": " + c.why);
     const std::string& first = site_of(c.first).where;
     if (c.missing == Conflict::wait)
         return "asynchronous copy: " + second + does(c.second_kind) +
@@ -86,7 +87,7 @@ Silence::~Silence() { --silences; }
 
 std::string with_lines(const std::string& problem) { return problem + quoted_lines(problem); }
 
-const Conflict* report_conflict(Conflict conflict, const std::function<std::string()>& who) {
+Conflict* report_conflict(Conflict conflict, const std::function<std::string()>& who) {
     for (Conflict& c : problems.conflicts) {
         if (c.global != conflict.global || c.first != conflict.first ||
             c.second != conflict.second || c.missing != conflict.missing)

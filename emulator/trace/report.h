@@ -32,7 +32,9 @@ struct Conflict {
     bool async;  // the second access is an asynchronous operation's
     Missing missing;
     std::string who;
-    std::string why;  // of a missing wait: why no wait covers the copy
+    // Of a missing wait: why no wait covers the copy. Of an uninitialised read: who had returned
+    // before.
+    std::string why;
     uintptr_t address = 0;  // of the second access
     uint64_t times = 1;  // how many of its accesses conflict
 };
@@ -40,6 +42,6 @@ std::vector<std::string> problems_uncounted();  // without "and 19 more like it"
 std::string describe(const Conflict& conflict);  // call find_lines_of_sites() first
 // Keeps one conflict for each pair of instructions. who() is called only for a new one, which is
 // returned; null: the pair is known.
-const Conflict* report_conflict(Conflict conflict, const std::function<std::string()>& who);
+Conflict* report_conflict(Conflict conflict, const std::function<std::string()>& who);
 
 }  // namespace emulator
