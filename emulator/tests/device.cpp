@@ -91,8 +91,9 @@ Said race(const std::string& memory, const std::string& one, const std::string& 
 }
 void expect_lonely(const std::string& place, const std::string& thread, const char* file,
                    int line) {
-    expect({"warp divergence..thread " + thread + "..at " + place + " "}, cudaErrorLaunchFailure,
-           file, line);
+    expect({"warp divergence: thread " + thread + " ..at " + place + " ",
+            "warp divergence: threads " + thread + " ..at " + place + " "},
+           cudaErrorLaunchFailure, file, line);
 }
 
 #define TRAFFIC(name, kind, cost, ideal)                                    \

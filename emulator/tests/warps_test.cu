@@ -141,7 +141,7 @@ __global__ void misuse(Fault fault) {
     const int t = threadIdx.x;
     unsigned mask = 0xffffffff;
     if (fault == kFromOutside && t < 16) __shfl_sync(0xffff, 1, 20);  // @outside
-    if (fault == kFromReturned && t >= 16) return;
+    if (fault == kFromReturned && t >= 16) return;  // @return
     if (fault == kFromReturned) __shfl_xor_sync(mask, 1, 16);  // @returned
     if (fault == kFromMissing) __shfl_down_sync(mask, 1, 4);  // @missing
     if (fault == kOddWidth) __shfl_sync(mask, 1, 0, 12);  // @width
@@ -158,9 +158,10 @@ __global__ void misuse(Fault fault) {
 
 TEST_F(Warps, NeedTheirPartners) {
     const std::pair<Fault, const char*> faults[] = {
-        {kFromOutside, "__shfl_sync reads lane 20..not in the mask..@outside..thread 0"},
-        {kFromReturned, "__shfl_xor_sync reads lane 16..returned..@returned..thread 0"},
-        {kFromMissing, "__shfl_down_sync reads lane 30..not exist..@missing..thread 26"},
+        {kFromOutside, "__shfl_sync at @outside reads lane 20..not in the mask 0xffff..thread 0"},
+        {kFromReturned,
+         "__shfl_xor_sync at @returned reads lane 16..returned at @return (..thread 0"},
+        {kFromMissing, "__shfl_down_sync at @missing reads lane 30..not exist..thread 26"},
         {kOddWidth, "__shfl_sync of width 12..@width..thread 0"},
         {kOtherMask,
          "warp divergence: thread 1 calls __syncwarp at @masks..0xffffffff..thread 16 "
@@ -169,9 +170,9 @@ TEST_F(Warps, NeedTheirPartners) {
          "warp divergence: thread 0 calls __shfl_down_sync at @branch..thread 16 calls "
          "__syncwarp at @after"},
         {kTwoBranches, "warp divergence: thread 0 calls __shfl_sync at @one..thread 16..@other"},
-        {kMaskWithoutSelf, "mask at @self lacks..thread 0"},
+        {kMaskWithoutSelf, "mask 0xfffffffe at @self lacks..__syncwarp, lane 0..thread 0"},
         {kBlockBarrier,
-         "warp divergence: thread 0..@lonely..never arrive there: thread 5 waits at @block"},
+         "warp divergence: threads 0 to 4 and 6 to 31..@lonely..never arrive there: thread 5 waits at @block"},
     };
     for (const auto& [fault, said] : faults) {
         misuse<<<1, fault == kFromMissing ? 30 : 32>>>(fault);

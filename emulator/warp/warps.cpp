@@ -71,13 +71,15 @@ void check_partners(unsigned thread) {
 // The lane that a shuffle reads must be in the mask and still running.
 void check_source(const Thread& t, unsigned thread) {
     const unsigned first = thread / 32 * 32, source = unsigned(t.source);
-    const char* const why = first + source >= run.threads ? "does not exist"
-                            : !(t.mask >> source & 1)     ? "is not in the mask"
-                            : threads[first + source].state == State::returned ? "has returned"
-                                                                               : nullptr;
-    if (!why) return;
-    fail(std::string(t.name) + " reads lane " + std::to_string(source) + ", which " + why +
-         ", at " + site_name(t.site) + " (" + block_name() + ", " + thread_name(thread) + ")");
+    std::string why;
+    if (first + source >= run.threads) why = "does not exist";
+    else if (!(t.mask >> source & 1)) why = "is not in the mask " + hexadecimal(t.mask);
+    else if (threads[first + source].state == State::returned)
+        why = "has returned" + place_of_return(threads[first + source]);
+    else return;
+    fail(std::string(t.name) + " at " + site_name(t.site) + " reads lane " +
+         std::to_string(source) + ", which " + why + " (" + block_name() + ", " +
+         thread_name(thread) + ")");
 }
 
 // The result of a vote: the lanes of its mask whose value is not zero, or equals the thread's.
@@ -160,8 +162,9 @@ uint64_t exchange(unsigned mask, uint64_t value, int source, const char* name, c
     wait_at_warp(file, line);
     if (record::on) record::call(current_thread, "warp sync", file, line);
     if (!(mask >> lane() & 1))
-        fail("the mask at " + site_name(self.site) + " lacks the lane that calls it, " +
-             thread_name(current_thread));
+        fail("the mask " + hexadecimal(mask) + " at " + site_name(self.site) +
+             " lacks the lane that calls " + name + ", lane " + std::to_string(lane()) + " (" +
+             block_name() + ", " + thread_name(current_thread) + ")");
     check_partners(current_thread);
     if (!complete(current_thread)) suspend();
     return self.received;
@@ -205,14 +208,17 @@ bool reports_stuck() {
     const Thread& self = *stuck;
     const auto thread = unsigned(stuck - threads.begin());
     const unsigned first = thread / 32 * 32, lanes = std::min(32u, run.threads - first);
-    std::vector<unsigned> missing;
+    std::vector<unsigned> waiting, missing;
     for (unsigned t = first; t < first + lanes; ++t)
-        if (self.mask >> (t - first) & 1 &&
-            (threads[t].state != State::at_warp || !same_site(threads[t].site, self.site)) &&
-            (threads[t].state != State::returned || self.operation))
+        if (threads[t].state == State::at_warp && same_site(threads[t].site, self.site))
+            waiting.push_back(t);
+        else if (self.mask >> (t - first) & 1 &&
+                 (threads[t].state != State::returned || self.operation))
             missing.push_back(t);
-    fail("warp divergence: " + thread_name(thread) + " of " + block_name() + " waits at " +
-         site_name(self.site) + " for lanes of its warp that never arrive there" +
+    const bool one = waiting.size() == 1;
+    fail("warp divergence: " + thread_names(waiting) + " of " + block_name() +
+         (one ? " waits at " : " wait at ") + site_name(self.site) + " for lanes of " +
+         (one ? "its" : "their") + " warp that never arrive there" +
          (lanes < 32 && self.operation
               ? ": its warp has " + std::to_string(lanes) + " lanes, not 32"
               : (missing.empty() ? "" : ": ") + whereabouts(missing)));
