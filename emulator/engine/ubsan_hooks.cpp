@@ -1,12 +1,11 @@
 // The functions that a kernel calls at a mistake when it is compiled with
-// -fsanitize=alignment,object-size (plain) or -fsanitize=signed-integer-overflow (traced).
+// -fsanitize=alignment,bounds (plain) or -fsanitize=signed-integer-overflow,bounds (traced).
 // UndefinedBehaviorSanitizer itself is not linked. Overflow in host code is ignored.
 
 #include <cstdlib>
 
 #include "emulator/engine/accesses.h"
 #include "emulator/engine/names.h"
-#include "emulator/engine/stacks.h"
 #include "emulator/engine/threads.h"
 #include "emulator/trace/lines.h"
 
@@ -33,15 +32,22 @@ struct Overflow {
     const Type* type;
 };
 
+struct IndexOutOfBounds {
+    Place at;
+    const Type *array, *index;
+};
+
+std::string number(const Type& type, uintptr_t bits) {
+    const int unused = 64 - (1 << type.info / 2);
+    return std::to_string(int64_t(uint64_t(bits) << unused) >> unused);
+}
+
 void report_overflow(const Overflow& overflow, uintptr_t left, const char* sign, uintptr_t right) {
     if (!emulator::run.running || !emulator::in_kernel) return;
     const emulator::EmulatorsWork work;
-    const int unused = 64 - (1 << overflow.type->info / 2);
-    const auto number = [&](uintptr_t bits) {
-        return std::to_string(int64_t(uint64_t(bits) << unused) >> unused);
-    };
-    emulator::fail("overflow: at " + overflow.at.name() + " " + number(left) + sign +
-                   number(right) + " does not fit in " + overflow.type->name + " (" +
+    const Type& type = *overflow.type;
+    emulator::fail("overflow: at " + overflow.at.name() + " " + number(type, left) + sign +
+                   number(type, right) + " does not fit in " + type.name + " (" +
                    emulator::block_name() + ", " + emulator::thread_name(emulator::current_thread) +
                    "): compute a large index with size_t");
 }
@@ -50,6 +56,21 @@ void report_overflow(const Overflow& overflow, uintptr_t left, const char* sign,
 
 extern "C" {
 
+// An index that the type of its array does not have. In an array of several dimensions each of
+// them has its own, and the element may lie within the whole array. g++ names the column of the
+// last bracket.
+void __ubsan_handle_out_of_bounds(const IndexOutOfBounds* out, uintptr_t index) {
+    using namespace emulator;
+    if (!run.running || !threads[current_thread].in_kernel) return;
+    const EmulatorsWork work;
+    const std::string place = out->at.name();
+    const std::string element = element_ending_at(place, out->at.column);
+    fail("out of bounds: " + place + ": index " + number(*out->index, index) + " of " +
+             out->array->name + (element.empty() ? "" : " in " + element) + " (" + block_name() +
+             ", " + thread_name(current_thread) + ")",
+         cudaErrorIllegalAddress);
+}
+
 [[noreturn]] void __ubsan_handle_type_mismatch_v1_abort(const TypeMismatch* mismatch,
                                                         uintptr_t address) {
     const int bytes = 1 << mismatch->log_alignment;
@@ -57,17 +78,6 @@ extern "C" {
                             "misaligned: " + mismatch->at.name() + " accesses", bytes,
                             emulator::past_multiple(address, bytes), cudaErrorMisalignedAddress);
     std::abort();  // only host code comes here
-}
-
-// An access past an array whose size the compiler knows. Only a thread's local arrays are reported
-// here: the trace checks accesses to shared arrays and device memory, and says more about them.
-void __ubsan_handle_type_mismatch_v1(const TypeMismatch* mismatch, uintptr_t address) {
-    using namespace emulator;
-    if (!run.running || stack_owner(address) != current_thread) return;
-    const EmulatorsWork work;
-    fail("out of bounds: " + mismatch->at.name() + " goes past the end of a local array (" +
-             block_name() + ", " + thread_name(current_thread) + ")",
-         cudaErrorIllegalAddress);
 }
 
 void __ubsan_handle_add_overflow(const Overflow* overflow, uintptr_t left, uintptr_t right) {

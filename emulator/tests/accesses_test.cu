@@ -68,7 +68,8 @@ __global__ void neighbours(float* out, int i) {
     const int t = threadIdx.x;
     first[t] = second[t] = third[0][t] = third[1][t] = 1;
     __syncwarp();
-    out[t] = first[t + i] + second[t + i] +  // @neighbours
+    const float *from_first = first, *from_second = second;  // whose types have no length
+    out[t] = from_first[t + i] + from_second[t + i] +  // @neighbours
              third[1][t];
 }
 __global__ void dynamic_bounds(float* out, int i) {
@@ -102,7 +103,8 @@ __global__ void count_on_host() { ++host_counter; }  // @count
 __global__ void far_past(float* out, int i) {
     __shared__ volatile float large[6000];
     large[threadIdx.x] = 1;
-    out[threadIdx.x] = large[threadIdx.x + i];  // @far_past
+    const volatile float* from = large;
+    out[threadIdx.x] = from[threadIdx.x + i];  // @far_past
 }
 
 TEST_F(Accesses, TheHostsVariablesAreNoSharedMemory) {

@@ -6,11 +6,30 @@ target_link_libraries(emulator_test_device PUBLIC emulator GTest::gtest_main)
 
 # Traced, except for tests of what an untraced build does differently.
 foreach(program
-    emulator_test_accesses_trace emulator_test_api emulator_test_api_trace emulator_test_async_trace emulator_test_clusters_trace emulator_test_cublas_trace
-    emulator_test_fragments_trace emulator_test_half emulator_test_hopper_matmul_trace emulator_test_local_arrays emulator_test_mbarriers_trace
-    emulator_test_programs_trace emulator_test_ptx_trace emulator_test_races_trace
-    emulator_test_record_trace emulator_test_requests_trace emulator_test_scheduler emulator_test_scheduler_trace emulator_test_streams_trace
-    emulator_test_tensor_copies_trace emulator_test_warps_trace emulator_test_wgmma_trace emulator_test_wmma_trace)
+    emulator_test_accesses_trace
+    emulator_test_api
+    emulator_test_api_trace
+    emulator_test_async_trace
+    emulator_test_clusters_trace
+    emulator_test_cublas_trace
+    emulator_test_fragments_trace
+    emulator_test_half
+    emulator_test_hopper_matmul_trace
+    emulator_test_indices
+    emulator_test_indices_trace
+    emulator_test_mbarriers_trace
+    emulator_test_programs_trace
+    emulator_test_ptx_trace
+    emulator_test_races_trace
+    emulator_test_record_trace
+    emulator_test_requests_trace
+    emulator_test_scheduler
+    emulator_test_scheduler_trace
+    emulator_test_streams_trace
+    emulator_test_tensor_copies_trace
+    emulator_test_warps_trace
+    emulator_test_wgmma_trace
+    emulator_test_wmma_trace)
   string(REGEX REPLACE "emulator_test_" "" test ${program})
   string(REGEX REPLACE "_trace$" "" source ${test})
   set(variant "")
@@ -19,7 +38,7 @@ foreach(program
   endif()
   add_emulated_program(${program} tests/${source}_test.cu ${variant})
   set(optimised -O0)  # optimising many small kernels takes longer than running them
-  if(source MATCHES "api|accesses|cublas|half|local_arrays|requests|streams")  # unless lines and widths of inlined copies are tested, or many numbers
+  if(source MATCHES "api|accesses|cublas|half|indices|requests|streams")  # unless lines and widths of inlined copies are tested, or many numbers
     set(optimised -O1)
   endif()
   target_compile_options(${program} PRIVATE ${optimised})

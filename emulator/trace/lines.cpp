@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -94,6 +95,18 @@ std::string source_before(const std::string& report, size_t end) {
     return found;
 }
 
+// The source line at a place that a report names, with spaces for tabs; "" if it is not known.
+std::string whole_line(const std::string& place) {
+    const auto source = sources().find(without_line(place));
+    if (source == sources().end()) return "";
+    std::ifstream file(source->second);
+    std::string line;
+    for (int i = std::atoi(place.c_str() + place.rfind(':') + 1); i > 0; --i)
+        if (!std::getline(file, line)) return "";
+    std::replace(line.begin(), line.end(), '\t', ' ');
+    return line;
+}
+
 }  // namespace
 
 std::string short_path(const std::string& path) {
@@ -103,15 +116,25 @@ std::string short_path(const std::string& path) {
 }
 
 std::string source_line(const std::string& place) {
-    const auto source = sources().find(without_line(place));
-    if (source == sources().end()) return "";
-    std::ifstream file(source->second);
-    std::string line;
-    for (int i = std::atoi(place.c_str() + place.rfind(':') + 1); i > 0; --i)
-        if (!std::getline(file, line)) return "";
-    std::replace(line.begin(), line.end(), '\t', ' ');
+    const std::string line = whole_line(place);
     const size_t first = line.find_first_not_of(' '), last = line.find_last_not_of(" \r");
     return first == line.npos ? "" : line.substr(first, last + 1 - first);
+}
+
+std::string element_ending_at(const std::string& place, size_t column) {
+    const std::string line = whole_line(place);
+    size_t begin = column;
+    while (begin > 0 && begin <= line.size() && line[begin - 1] == ']') {  // of each dimension
+        int depth = 0;
+        do {
+            --begin;
+            depth += (line[begin] == ']') - (line[begin] == '[');
+        } while (begin > 0 && depth > 0);
+    }
+    if (begin == column) return "";
+    while (begin > 0 && (std::isalnum(line[begin - 1]) || std::strchr("_.", line[begin - 1])))
+        --begin;
+    return line.substr(begin, column - begin);
 }
 
 std::string first_argument(const std::string& place, const std::string& function) {

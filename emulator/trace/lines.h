@@ -19,6 +19,9 @@ std::string place_of_call(uintptr_t return_address);
 // The text of the source line at a place that a report names, such as "mine.cu:31"; "" if it is not
 // known.
 std::string source_line(const std::string& place);
+// The element of an array whose last bracket is in that column of the line, from 1 on: "t[y][x + 1]". "" if
+// no bracket is there, such as in a macro.
+std::string element_ending_at(const std::string& place, size_t column);
 // The first argument of the call of `function` on that line.
 std::string first_argument(const std::string& place, const std::string& function);
 // The report with each file's folder only where the file is named first.
