@@ -1,6 +1,6 @@
 // The last block adds up all blocks' sums, and misses some of them in rare runs.
 // Cause: __threadfence() is missing between a block's sum and the counter that says that the sum is there.
-// Source: own, as the sum in NVIDIA's threadFenceReduction without its fence
+// Source: own, after the sum in NVIDIA's sample threadFenceReduction
 // Says: race in global memory
 __device__ unsigned arrived;
 __global__ void sum(float* sums, float* total) {

@@ -1,6 +1,6 @@
 // The moving average is wrong near the ends of each block.
 // Cause: the tile has a halo of one radius, but its elements are stored without adding the radius.
-// Source: https://forums.developer.nvidia.com/t/adjusting-the-1d-stencil-can-you-explain-a-few-details/65397 (kind)
+// Source: https://forums.developer.nvidia.com/t/adjusting-the-1d-stencil-can-you-explain-a-few-details/65397
 // Says: index -3 of 'float [70]' in tile[own - kRadius]
 #include <cstdio>
 constexpr int kBlock = 64, kRadius = 3;

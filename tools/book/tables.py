@@ -169,7 +169,7 @@ def public_faults(_):
     yield Head("symptom | cause< | what `./run` says< | program<")
     for fault in faults.programs(ROOT):
         says = ", ".join(f"`{words}`" for words in fault.says + fault.hints)
-        report = "own" if fault.source == "own" else f"[report]({fault.source})"
+        report = f"[report]({fault.source})" if fault.source.startswith("http") else fault.source
         program = f"[{fault.path.stem}](../{fault.path.relative_to(ROOT)}), {report}"
         told = f"{fault.symptom} | {fault.cause}".replace("__", r"\_\_")  # Markdown would take __ for bold type
         yield f"{told} | {says} | {program}"
