@@ -127,7 +127,7 @@ REFUSED = [
      "inline PTX ldmatrix.sync.aligned.m8n8.x4.shared.b16: call ptx::ldmatrix_x4() of common/ptx/"),
     ("int x;\n#include <cuda/ptx>\n", 2, "<cuda/ptx>"),
     *[(f"#include <{header}>\n", 1, f"<{header}>") for header in (
-        "curand_kernel.h", "cuda/annotated_ptr", "crt/mma.h", "cuda_fp8.h", "cuda_pipeline_primitives.h")],
+        "cufft.h", "cuda/annotated_ptr", "crt/mma.h", "cub/cub.cuh", "cuda_pipeline_primitives.h")],
     ("void f(cudaTextureObject_t t);", 1, "textures and surfaces"),
     ("float x = tex2D<float>(t, 1, 2);", 1, "textures and surfaces"),
     ("cudaLaunchKernelEx(&config, k);", 1, "thread block clusters other than by __cluster_dims__"),
