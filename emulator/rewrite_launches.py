@@ -154,6 +154,7 @@ def edits(text, code, elsewhere):
         for at in returns(code, parameters):
             yield at, 0, " emulator::note_return()"
     declared = dict(declared)
+    code = re.sub(r"\\(?=\n)", " ", code)  # a launch in a macro goes on in the next line
     for m in re.finditer(r"<<<", code):
         name = start_of_name(code, m.start())
         if name is None:
@@ -170,7 +171,7 @@ def edits(text, code, elsewhere):
             configuration = outer
         if "," not in configuration and not re.fullmatch(r"\s*[A-Z_0-9]+\s*", configuration):  # a macro may hold both
             raise Refused(m.start(), "a launch without its number of threads: kernel<<<blocks, threads>>>")
-        if not re.match(r"\s*(\\\n\s*)*\(", code[after:]):
+        if not re.match(r"\s*\(", code[after:]):
             raise Refused(close, "no arguments after a launch's >>>")
         begin = code.index("(", after)
         parameters = declared.get(launched.rpartition(":")[2])

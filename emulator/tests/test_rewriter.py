@@ -29,6 +29,8 @@ REWRITTEN = [
      "a\n~k<1,\n  2>), dim3(1,\n  2), // why <<<\n  b)(\n  x);\nb /* >>> */\n"),
     ("#define RUN(k, ...) \\\n    k<<<1, 1>>> \\\n    (__VA_ARGS__)\nint x;\n",
      "#define RUN(k, ...) \\\n    ~k), 1, 1) \\\n    (__VA_ARGS__)\nint x;\n"),
+    ("#define RUN(n) \\\n  k< \\\n   n> \\\n  <<<1, \\\n  2>>>(x, \\\n   n)\n",
+     "#define RUN(n) \\\n  ~k< \\\n   n> \\\n  ), 1, \\\n  2)(x, \\\n   n)\n"),
     ("{ extern __shared__ float s[]; }", "{ float* s = emulator::dynamic_shared<float>();?s }"),
     ("{extern __shared__ __align__(16) unsigned char bytes[ ] ;",
      "{unsigned char* bytes = emulator::dynamic_shared<unsigned char>(16);?bytes"),
