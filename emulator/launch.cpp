@@ -38,7 +38,7 @@ Hooks all_hooks() {
                          ranks::begin_block,         warps::begin_block};
     hooks.end_thread = {named_barriers::end_thread, clusters::end_thread, ranks::end_thread,
                         warps::end_thread};
-    hooks.goes_on = {tensor_loads::goes_on, warps::goes_on};
+    hooks.goes_on = {tensor_loads::goes_on, warps::goes_on, mbarriers::goes_on};
     hooks.reports_stuck = {mbarriers::reports_stuck, warps::reports_stuck};
     // Bulk loads land before their mbarriers are looked at.
     hooks.end_block = {async::end_block,         tensor_loads::end_block, mbarriers::end_block,

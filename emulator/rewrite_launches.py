@@ -14,6 +14,7 @@ too: one in which something changes gets a copy beside OUT.cpp. OUT.cpp.d lists 
     __launch_bounds__(256) k(int n) {  ->   __launch_bounds__(256) k(int n) {EMULATOR_BOUNDS(256);
     CLUSTER_DIMS(2) k(int n) {         ->   CLUSTER_DIMS(2) k(int n) {EMULATOR_CLUSTER(2);     and so __cluster_dims__
     return;                            ->   return emulator::note_return();     in a kernel
+    asm("..." : outputs : inputs);     ->   emulator::inline_ptx(...): inline_ptx.py
 
 A launch names a kernel, an instance of a template, or a variable that holds one. After each of the three declarations
 of memory the kernel calls a function of include/shared_arrays.h that passes on the array's name and extents. A struct
@@ -31,6 +32,7 @@ HEADERS = pathlib.Path(__file__).absolute().parent / "include"
 EMULATOR = HEADERS.parent.resolve()
 sys.path.append(str(HEADERS.parent))
 sys.dont_write_bytecode = True  # writes nothing beside the sources
+import inline_ptx  # noqa: E402
 from cuda_text import (  # noqa: E402
     Refused, blank, end_of_configuration, joined, kernels, matching, members, outside, parts, returns, start_of_name)
 
@@ -40,13 +42,6 @@ CUDA_HEADER = re.compile(r"cooperative_groups|cuda/|cuda[_.A-Z]|mma\.h|crt/|nv/|
 # Headers of NVIDIA's samples. For a program that comes without them, samples/ has what most programs use of them.
 SAMPLES = {"helper_math.h": "helper_math.h", "cutil_math.h": "helper_math.h", **dict.fromkeys(
     ("helper_cuda.h", "helper_functions.h", "helper_timer.h", "helper_string.h", "helper_image.h"), "helper_cuda.h")}
-# asm("mov.u32 %0, %%laneid;" : "=r"(x)) reads a register whose value the emulator knows.
-REGISTER = re.compile(r'\b(?:asm|__asm__)\s*(?:volatile|__volatile__)?\s*\(\s*'
-                      r'"\s*mov\.[bu](?:32|64)\s+%0\s*,\s*%%?(\w+)\s*;\s*"\s*'
-                      r':\s*"=[rl]"\s*\(([^()]*)\)\s*(?::[\s:]*(?:"memory"\s*)?)?\)')
-REGISTERS = {**dict.fromkeys(("clock", "clock64", "globaltimer"), "clock64()"), "laneid": "emulator::lane()",
-             "smid": "(blockIdx.x % 3)", "nsmid": "3", "lanemask_lt": "((1u << emulator::lane()) - 1)"}
-ASM = re.compile(r"\b(?:asm|__asm__|__asm)\b")
 # The contents of these headers are in another one here.
 IN_OTHERS = {
     **dict.fromkeys(("device_launch_parameters.h", "device_functions.h", "device_types.h", "driver_types.h",
@@ -60,7 +55,6 @@ IN_OTHERS = {
 CANNOT_RUN = "the CUDA emulator cannot run"
 EXTERN_FORM = "this form of extern __shared__ (write: extern __shared__ float name[];)"
 UNSUPPORTED = [
-    (ASM, "inline PTX"),
     (re.compile(r"\b(cudaTextureObject_t|cudaSurfaceObject_t|texture\s*<|tex[123]D\w*\s*[<(])"),
      "textures and surfaces"),
     (re.compile(r"\bcuda::ptx\b|(?<!\bptx::)\bcp_async_bulk\w*"),
@@ -184,36 +178,11 @@ def edits(text, code, elsewhere):
         yield close, 3, ")"
 
 
-def of_asm(text):
-    """Names the instruction of an asm statement, and the function of common/ptx/ for it, whose name has the same parts.
-    """
-    strings = re.match(r'[\s\w]*\(\s*((?:R?"(?:[^"\\]|\\.)*"\s*)+)', text)
-    texts = re.split(r"[;{}]|\\n|\\t|\n", "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', strings[1]))) if strings else []
-    statements = [re.sub(r"@!?\S+", "", each).split() for each in texts]
-    instruction = next((words[0] for words in statements if words and words[0][0] != "."), None)
-    if not instruction:
-        return ""
-    parts = set(re.split(r"[.:_]+", instruction))
-    files = (HEADERS / "common/ptx").glob("*.cuh")
-    names = {name for file in files for name in re.findall(r"\w+", file.read_text())}
-    fit = max((name for name in names if "_" in name and set(name.split("_")) <= parts), key=len, default="")
-    if not fit or ("bulk" in parts and "bulk" not in fit):
-        return f" {instruction}"
-    return f" {instruction}: call ptx::{fit}() of common/ptx/"
-
-
-def of_register(m):
-    """The C++ that reads the register of an asm statement; other registers stay."""
-    if m[1] not in REGISTERS:
-        return m[0]
-    return f"({m[2]} = {REGISTERS[m[1]]})" + "\n" * m[0].count("\n")
-
-
 def rewrite(text, included=lambda name, quoted: None, is_header=False, elsewhere=()):
     """Rewrites a file. included(name, quoted): the file to include instead, or the same; None: it is not one of the
     program's. elsewhere: the kernels' names in these files. What cannot be run is refused, in a header only where it is
     compiled."""
-    text = REGISTER.sub(of_register, joined(text))
+    text = joined(text)
     code, changes = blank(text), []
     for m in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">\n]+)[">]', text, re.MULTILINE):
         if code[m.start():m.end()].strip():
@@ -228,10 +197,10 @@ def rewrite(text, included=lambda name, quoted: None, is_header=False, elsewhere
                 raise Refused(m.end() - 1, f"<{m[2]}>")
     for pattern, what in UNSUPPORTED:
         for m in pattern.finditer(code):
-            refused = what + (of_asm(text[m.end():]) if pattern is ASM else "")
             if not is_header:
-                raise Refused(m.start(), refused)
-            changes.append((m.start(), 0, f'_Pragma("GCC error \\"{CANNOT_RUN} {refused}\\"") '))
+                raise Refused(m.start(), what)
+            changes.append((m.start(), 0, f'_Pragma("GCC error \\"{CANNOT_RUN} {what}\\"") '))
+    changes += inline_ptx.edits(text, code, not is_header)
     for position, length, replacement in sorted([*changes, *edits(text, code, elsewhere)], reverse=True):
         text = text[:position] + replacement + text[position + length:]
     if m := re.search(r"\bextern\s+__shared__|\b__shared__\s+extern", blank(text)):

@@ -154,8 +154,7 @@ def test_any_planted(own):
 
 
 @pytest.mark.parametrize("text, said", (
-    (MIN.replace("s[t] = t;", 'asm("cp.async.ca.shared.global [%0], [%1], 4;");'),
-     ("mine.cu:<asm(>", "cp.async.ca", "ptx::cp_async()")),
+    (MIN.replace("s[t] = t;", 'asm("vote.uni.pred p, q;");'), ("mine.cu:<asm(>", "vote.uni")),
     ("#include <cublas_v2.h>\n" + MIN.replace("cudaFree(out);", "cublasCgemm(out);"),
      ("mine.cu:<cublasCgemm>", "no cublasCgemm")),
     ("int f();\n", ("mine.cu", "launch_matmul()", "main()")),

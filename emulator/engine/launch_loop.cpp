@@ -15,6 +15,7 @@
 #include "emulator/engine/named_barriers.h"
 #include "emulator/engine/names.h"
 #include "emulator/engine/settings.h"
+#include "emulator/engine/shared_window.h"
 #include "emulator/engine/threads.h"
 #include "emulator/engine/watchdog.h"
 #include "emulator/trace/record.h"
@@ -27,6 +28,7 @@ namespace {
 
 void begin_launch() {
     shared_names::begin_launch();
+    shared_window::begin_launch();
     call_each(run.hooks->begin_launch);  // one of them decides whether the launch is traced
     accesses::begin_launch();
     watchdog::begin_launch();

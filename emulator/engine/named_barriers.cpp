@@ -19,36 +19,38 @@ constexpr unsigned kWarps = kMaxBlockThreads / 32;  // of a block
 
 struct NamedBarrier {
     unsigned expected = 0, arrived = 0;  // threads
-    bool warps[kWarps] = {};  // those from which a thread has arrived
+    uint32_t lanes[kWarps] = {};  // of each warp, that have arrived
     Call first;  // where the first of them arrived
     Sync arriving, passed;
 };
 
 constexpr int kNames = 16;
 NamedBarrier barriers[kMaxRanks][kNames + 1];  // the last is __syncthreads()
-unsigned exited[kMaxRanks][kWarps];  // threads that have returned
+uint32_t exited[kMaxRanks][kWarps];  // lanes that have returned
 
 // A warp's arrival counts as 32 threads, and does not wait for its threads that have exited.
 // __syncthreads() waits for no exited thread.
 bool is_complete(const NamedBarrier& b, unsigned rank) {
-    unsigned counted = b.arrived;
+    int counted = 0;
     for (unsigned warp = 0; warp < kWarps; ++warp)
-        if (b.warps[warp] || &b == &barriers[rank][kNames]) counted += exited[rank][warp];
-    return counted >= b.expected;
+        if (b.lanes[warp] || &b == &barriers[rank][kNames])
+            counted += __builtin_popcount(b.lanes[warp] | exited[rank][warp]);
+    return counted >= int(b.expected);
 }
 
 void pass(NamedBarrier& b, unsigned rank) {
     totals.barriers += &b == &barriers[rank][kNames];
     b.arrived = 0;
-    std::fill_n(b.warps, kWarps, false);
+    std::fill_n(b.lanes, kWarps, 0);
     b.passed = std::exchange(b.arriving, Sync());
     for (unsigned t = 0; t < run.threads; ++t)
         if (threads[t].waits(&b)) b.passed.acquire(t);
     wake(&b);
 }
 
-void arrive_and_wait(NamedBarrier& b, unsigned expected, const Call& site) {
-    const unsigned rank = rank_of(current_thread);
+// The running thread arrives. Returns whether the barrier is complete with it.
+bool arrive(NamedBarrier& b, unsigned expected, const Call& site) {
+    const unsigned rank = rank_of(current_thread), thread = current_thread % run.block_threads;
     if (b.arrived == 0) {
         b.expected = expected;
         b.first = site;
@@ -56,11 +58,14 @@ void arrive_and_wait(NamedBarrier& b, unsigned expected, const Call& site) {
     b.arriving.release(current_thread);
     note_arrival();
     ++b.arrived;
-    b.warps[current_thread % run.block_threads / 32] = true;
-    if (is_complete(b, rank)) {
-        pass(b, rank);
-        return b.passed.acquire(current_thread);
-    }
+    b.lanes[thread / 32] |= 1u << thread % 32;
+    if (!is_complete(b, rank)) return false;
+    pass(b, rank);
+    return true;
+}
+
+void arrive_and_wait(NamedBarrier& b, unsigned expected, const Call& site) {
+    if (arrive(b, expected, site)) return b.passed.acquire(current_thread);
     wait_for(&b, site, [](const void* object) {
         const auto& b = *static_cast<const NamedBarrier*>(object);
         return ", a barrier to which " + std::to_string(b.arrived) + " of " +
@@ -92,6 +97,12 @@ void named_barrier_sync(int id, int count, const char* file, int line) {
     arrive_and_wait(named(id, count, file, line), unsigned(count), {file, line, 0});
 }
 
+void named_barrier_arrive(int id, int count, const char* file, int line) {
+    EmulatorsWork work;
+    if (record::on) record::call(current_thread, "arrive", file, line);
+    arrive(named(id, count, file, line), unsigned(count), {file, line, 0});
+}
+
 void block_barrier_in_cluster(const char* file, int line, int number) {
     EmulatorsWork work;
     NamedBarrier& b = barriers[rank_of(current_thread)][kNames];
@@ -112,8 +123,8 @@ void begin_block() {
 }
 
 void end_thread() {
-    const unsigned rank = rank_of(current_thread);
-    ++exited[rank][current_thread % run.block_threads / 32];
+    const unsigned rank = rank_of(current_thread), thread = current_thread % run.block_threads;
+    exited[rank][thread / 32] |= 1u << thread % 32;
     for (NamedBarrier& b : barriers[rank])
         if (b.arrived && is_complete(b, rank)) pass(b, rank);
 }

@@ -32,6 +32,7 @@ struct Thread {
     // place: ", for the cluster".
     const void* waits_for = nullptr;
     std::string (*why)(const void* object) = nullptr;
+    const void* asm_pc = nullptr;  // of the asm statement that it executes, or null
     // In a warp operation: its name, the lanes it waits for, the value it passes, the lane it
     // reads, and the value it receives.
     const char* name = nullptr;

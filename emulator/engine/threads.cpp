@@ -108,6 +108,7 @@ void make_threads() {
     for (unsigned t = 0; t < run.threads; ++t) {
         threads[t].index = unflatten(t % run.block_threads, run.block);
         threads[t].in_kernel = false;
+        threads[t].asm_pc = nullptr;
         if (!fibers[t])
             fibers[t] = boost::context::fiber(std::allocator_arg, Stack{t}, thread_main);
     }

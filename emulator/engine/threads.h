@@ -26,6 +26,13 @@ void misuse_by(unsigned thread, const std::string& what, const char* file, int l
 void end_early();  // the launch, without an error
 void restart_launch();  // with blocks that run together; does not return
 
+// The user's code for which the emulator accesses memory: the caller of the emulator's function, or
+// the asm statement for which it is called.
+inline const void* caller(const void* return_address) {
+    const void* const pc = threads[current_thread].asm_pc;
+    return pc ? pc : return_address;
+}
+
 // What the launch calls.
 
 void make_threads();  // run.threads of them, at the beginning of the kernel

@@ -28,7 +28,10 @@ std::map<uint64_t*, Mbarrier> barriers;  // of the block, by address
 struct Wait {
     const Mbarrier* barrier = nullptr;
     uint32_t phase = 0;
+    bool tries = false;  // it returns when no thread can go on otherwise
+    bool given_up = false;  // as it has done
 } waits[kMaxThreads];
+Wait gave_up[kMaxThreads];  // the last one that did so: the next time, the thread waits
 Waited waited[kMaxThreads];  // the last wait that is over
 
 uint64_t mark(const uint64_t* memory) {
@@ -88,7 +91,7 @@ void check_own(const Mbarrier& b, const char* instruction, const char* file, int
 }
 
 void arrive(uint64_t* memory, const char* instruction, int64_t bytes, const char* file, int line,
-            bool remote = false) {
+            bool remote = false, int count = 1) {
     EmulatorsWork work;
     Mbarrier& b = mbarrier_at(memory, instruction, file, line);
     if (!remote) check_own(b, instruction, file, line);
@@ -98,11 +101,17 @@ void arrive(uint64_t* memory, const char* instruction, int64_t bytes, const char
         misuse(std::string(instruction) + ": " + std::to_string(b.bytes + bytes) +
                    " bytes expected of " + name_of(b) + ", not 0 to " + std::to_string(kMost),
                file, line);
-    if (b.pending == 0)
+    if (count < 1 || count > kMost)
+        misuse(std::string(instruction) + ": " + std::to_string(count) + " arrivals, not 1 to " +
+                   std::to_string(kMost),
+               file, line);
+    if (b.pending < count)
         misuse_by(current_thread,
-                  std::string(instruction) + ": one arrival more than the " +
-                      std::to_string(b.arrivals) + " of phase " + std::to_string(b.phase) + " of " +
-                      name_of(b) + ", by this call",
+                  std::string(instruction) + ": " +
+                      (count - b.pending == 1 ? "one arrival"
+                                              : std::to_string(count - b.pending) + " arrivals") +
+                      " more than the " + std::to_string(b.arrivals) + " of phase " +
+                      std::to_string(b.phase) + " of " + name_of(b) + ", by this call",
                   file, line, init_and(b, suspect(b, waited[current_thread])));
     if (record::on)
         record::note_of(current_thread, "arrive" + record::number(b.memory) +
@@ -111,7 +120,7 @@ void arrive(uint64_t* memory, const char* instruction, int64_t bytes, const char
     b.arriving.release(current_thread);
     b.arriving_ranks |= 1u << rank_of(current_thread);
     if (waited[current_thread].again) b.before_arrival = waited[current_thread];
-    --b.pending;
+    b.pending -= count;
     complete_phase(b);
 }
 
@@ -164,6 +173,7 @@ namespace mbarriers {
 void begin_block() {
     barriers.clear();
     std::fill(std::begin(waits), std::end(waits), Wait());
+    std::fill(std::begin(gave_up), std::end(gave_up), Wait());
     std::fill(std::begin(waited), std::end(waited), Waited());
 }
 
@@ -187,6 +197,17 @@ void end_block() {
         report_problem("the block ends, but " + state + " (set up" + at_site(b.site) + ", " +
                        block_name() + ", phase " + std::to_string(b.phase) + ")");
     }
+}
+
+// A thread that only tries a wait may have other work that the barrier's phase needs.
+bool goes_on() {
+    for (unsigned t = 0; t < run.threads; ++t)
+        if (waits[t].tries && threads[t].waits(waits[t].barrier)) {
+            waits[t].given_up = true;
+            threads[t].state = State::ready;
+            return true;
+        }
+    return false;
 }
 
 bool anyone_waits() {
@@ -243,7 +264,7 @@ bool reports_stuck() {
 // ---- The instructions ---------------------------------------------------------------------------
 
 void mbarrier_init(uint64_t* memory, int arrivals, const char* file, int line) {
-    const void* const pc = __builtin_return_address(0);
+    const void* const pc = caller(__builtin_return_address(0));
     EmulatorsWork work;
     require(90, "mbarrier_init", file, line);
     const auto refuse = [&](const std::string& why) {
@@ -302,8 +323,28 @@ void mbarrier_arrive_cluster(uint64_t* memory, int rank, const char* file, int l
 void mbarrier_arrive_expect_tx(uint64_t* memory, int bytes, const char* file, int line) {
     arrive(memory, "mbarrier_arrive_expect_tx", bytes, file, line);
 }
+void mbarrier_arrive_at(uint64_t* memory, int count, int bytes, const char* file, int line) {
+    EmulatorsWork work;
+    void* const there = in_its_rank(memory, "mbarrier_arrive", file, line);
+    arrive(static_cast<uint64_t*>(there), "mbarrier_arrive", bytes, file, line, true, count);
+}
+void mbarrier_expect_tx(uint64_t* memory, int bytes, const char* file, int line) {
+    EmulatorsWork work;
+    Mbarrier& b = mbarrier_at(memory, "mbarrier_expect_tx", file, line);
+    if (bytes < 0 || b.bytes + bytes > kMost)
+        misuse("mbarrier_expect_tx: " + std::to_string(b.bytes + bytes) + " bytes expected of " +
+                   name_of(b) + ", not 0 to " + std::to_string(kMost),
+               file, line);
+    b.bytes += bytes;
+}
+void mbarrier_inval(uint64_t* memory, const char* file, int line) {
+    EmulatorsWork work;
+    mbarrier_at(memory, "mbarrier_inval", file, line);
+    barriers.erase(memory);
+}
 
-void mbarrier_wait_parity(uint64_t* memory, int parity, const char* file, int line) {
+// Waits for the phase of that parity. tries: it may return false instead.
+static bool wait(uint64_t* memory, int parity, bool tries, const char* file, int line) {
     EmulatorsWork work;
     Mbarrier& b = mbarrier_at(memory, "mbarrier_wait_parity", file, line);
     check_own(b, "mbarrier_wait_parity", file, line);
@@ -318,24 +359,40 @@ void mbarrier_wait_parity(uint64_t* memory, int parity, const char* file, int li
     const std::string what = record::number(memory) + numbers({current_thread / 32, phase});
     if (record::on) record::note_of(current_thread, (blocks ? "wait" : "look") + what);
     uint32_t& waited_for = b.waited_for[current_thread];
+    const uint32_t waited_before = waited_for;
     Waited& now = waited[current_thread];
     now = {&b, site, current_thread, phase, !blocks && waited_for == phase + 2, b.complete_ranks};
     waited_for = uint32_t(phase + 2);
     if (now.again || (phase < 0 && !b.stale.again)) b.stale = now;
-    if (phase < 0) return;  // before the first phase
+    if (phase < 0) return true;  // before the first phase
     check_phase(b, uint32_t(phase), site);
     if (blocks) {
-        waits[current_thread] = {&b, uint32_t(phase)};
+        const Wait& last = gave_up[current_thread];
+        tries &= last.barrier != &b || last.phase != uint32_t(phase);
+        waits[current_thread] = {&b, uint32_t(phase), tries};
         wait_for(&b, site, [](const void* object) {
             const auto& b = *static_cast<const Mbarrier*>(object);
             return " for phase " + std::to_string(b.phase) + " of " + name_of(b);
         });
+        if (waits[current_thread].given_up) {
+            gave_up[current_thread] = std::exchange(waits[current_thread], {});
+            waited_for = waited_before;
+            return false;
+        }
         waits[current_thread] = {};
         now.ranks = b.complete_ranks;
         if (record::on) record::note("pass" + what);
     }
     publish(b.unseen, b.complete);
     b.complete.acquire(current_thread);
+    return true;
+}
+
+void mbarrier_wait_parity(uint64_t* memory, int parity, const char* file, int line) {
+    wait(memory, parity, false, file, line);
+}
+bool mbarrier_try_wait_parity(uint64_t* memory, int parity, const char* file, int line) {
+    return wait(memory, parity, true, file, line);
 }
 
 }  // namespace emulator

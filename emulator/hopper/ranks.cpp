@@ -64,6 +64,13 @@ void* in_rank(void* pointer, unsigned rank, const char* name, const char* file, 
     return static_cast<char*>(run.shared) + size_t(rank) * run.shared_stride + offset;
 }
 
+void* in_its_rank(void* there, const char* name, const char* file, int line) {
+    const auto offset = size_t(static_cast<char*>(there) - static_cast<char*>(run.shared));
+    if (!run.shared || offset >= run.ranks * run.shared_stride) return there;  // a static array
+    char* const mine = static_cast<char*>(builtins.dynamic_shared) + offset % run.shared_stride;
+    return in_rank(mine, unsigned(offset / run.shared_stride), name, file, line);
+}
+
 namespace ranks {
 
 void note_access(unsigned thread, unsigned rank, uintptr_t pc) {

@@ -130,7 +130,7 @@ void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int x, int y, uint64
                           const char* file, int line) {
     EmulatorsWork work;
     if (record::on) record::call(current_thread, "bulk load", file, line);
-    TensorCopy load(false, map, to, x, y, {file, line, 0}, __builtin_return_address(0));
+    TensorCopy load(false, map, to, x, y, {file, line, 0}, caller(__builtin_return_address(0)));
     load.trace_matrix();
     start_load(std::move(load), barrier);
 }
@@ -150,7 +150,8 @@ void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int x, int y, uint64
     for (unsigned rank = 0; rank < run.ranks; ++rank) {
         if (!(ranks >> rank & 1)) continue;
         const auto there = [&](void* mine) { return in_rank(mine, rank, name, file, line); };
-        TensorCopy load(false, map, there(to), x, y, {file, line, 0}, __builtin_return_address(0));
+        TensorCopy load(false, map, there(to), x, y, {file, line, 0},
+                        caller(__builtin_return_address(0)));
         load.ranks = ranks;
         if (std::exchange(first, false)) load.trace_matrix();
         start_load(std::move(load), static_cast<uint64_t*>(there(barrier)));
@@ -163,7 +164,7 @@ void st_async(float4* to, float4 value, uint64_t* barrier, int rank, const char*
     const auto there = [&](void* mine) {
         return in_rank(mine, unsigned(rank), "st_async", file, line);
     };
-    TensorCopy store(value, there(to), {file, line, 0}, __builtin_return_address(0));
+    TensorCopy store(value, there(to), {file, line, 0}, caller(__builtin_return_address(0)));
     start_load(std::move(store), static_cast<uint64_t*>(there(barrier)));
 }
 

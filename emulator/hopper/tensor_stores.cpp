@@ -80,7 +80,7 @@ void cp_async_bulk_tensor(const CUtensorMap* map, int x, int y, const void* from
                           int line) {
     EmulatorsWork work;
     TensorCopy store(true, map, const_cast<void*>(from), x, y, {file, line, 0},
-                     __builtin_return_address(0));
+                     caller(__builtin_return_address(0)));
     if (record::on) record::call(current_thread, "bulk store", file, line);
     for (unsigned t = 0; t < run.threads; ++t)
         for (const TensorCopy& other : all[t].in_flight)

@@ -16,6 +16,7 @@
 #include "emulator/engine/clocks.h"
 #include "emulator/engine/names.h"
 #include "emulator/engine/settings.h"
+#include "emulator/engine/shared_window.h"
 #include "emulator/engine/threads.h"
 #include "emulator/hopper/warpgroups.h"
 #include "emulator/hopper/wgmma_operands.h"
@@ -82,6 +83,9 @@ void compute(Product& p) {
                       d[lane / 4 + i / 2 % 2 * 8][i / 4 * 8 + lane % 4 * 2 + i % 2]);
     };
     each([&](float sum, float& x) { x = p.call.accumulate ? sum : 0; });
+    if (p.call.negated)
+        for (auto& row : a)
+            for (float& x : row) x = -x;
     for (int row = 0; row < kRows; ++row)
         for (int k = 0; k < kDepth; ++k)
             for (unsigned col = 0; col < columns; ++col) d[row][col] += a[k][row] * b[k][col];
@@ -211,7 +215,8 @@ void wgmma(const WarpCall& call) {
          {std::tuple(mine.a, 64, mine.transposed_a),
           std::tuple(mine.b, mine.n * 2, mine.transposed_b)}) {
         const Operand operand(descriptor, transposed);
-        if (!operand.base) refuse("that is no descriptor of wgmma_descriptor()");
+        if (operand.start < kFirstShared || descriptor >> 49 & 7)
+            refuse("that is no descriptor of an operand in shared memory");
         operand.each(unsigned(size), [&](char* chunk, unsigned, unsigned) {
             accesses::check_bulk(chunk, 16, trace::kRead, call.pc);
         });

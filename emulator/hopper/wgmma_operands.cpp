@@ -2,26 +2,16 @@
 
 #include "emulator/hopper/wgmma_operands.h"
 
-#include <algorithm>
-
+#include "emulator/engine/shared_window.h"
 #include "emulator/include/common/ptx/hopper.cuh"
-#include "emulator/trace/symbols.h"
 #include "emulator/trace/tracing.h"
 
 namespace emulator {
-namespace {
-
-// A descriptor has 18 bits for an address, and 10 bits that the hardware ignores: here they hold
-// the number of the array.
-std::vector<uintptr_t> arrays;  // where each begins, rounded down to a multiple of 1024
-
-}  // namespace
 
 Operand::Operand(uint64_t descriptor, bool transposed) : transposed(transposed) {
     const auto field = [&](int first) { return unsigned(descriptor >> first & 0x3fff) << 4; };
-    const size_t array = descriptor >> 52 & 0x3ff;
-    base = array < arrays.size() ? arrays[array] : 0;
     start = field(0);
+    base = reinterpret_cast<uintptr_t>(from_shared(start)) - start;
     leading = field(16);
     stride = field(32);
     constexpr unsigned kRowBytes[] = {16, 128, 64, 32};
@@ -50,16 +40,10 @@ uint64_t wgmma_descriptor(const void* start, int swizzle, int stride, int leadin
     for (const int units : {stride, leading})
         if (units < 0 || units >= 1 << 14)
             refuse(std::to_string(units) + " units of 16 bytes, and a field has 14 bits");
-    const auto dynamic = reinterpret_cast<uintptr_t>(builtins.dynamic_shared);
-    const Symbol* const symbol = find_symbol(address);
-    const uintptr_t array = (symbol ? symbol->begin : dynamic) & ~uintptr_t(1023);
-    const auto found = std::find(arrays.begin(), arrays.end(), array);
-    const auto number = uint64_t(found - arrays.begin());
-    if (found == arrays.end()) arrays.push_back(array);
-    if (number > 0x3ff) refuse("more than 1024 arrays: the emulator has no room for them");
+    const uint32_t number = to_shared(start);
+    if (number >= 1 << 18) refuse("the start is not in the first 256 KiB of shared memory");
     const uint64_t mode = swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0;
-    return (address - array) >> 4 | uint64_t(leading) << 16 | uint64_t(stride) << 32 |
-           number << 52 | mode << 62;
+    return number >> 4 | uint64_t(leading) << 16 | uint64_t(stride) << 32 | mode << 62;
 }
 
 }  // namespace emulator

@@ -12,7 +12,7 @@ constexpr int kDepth = 16;  // k of one wgmma
 
 // An operand in shared memory, as its descriptor describes it.
 struct Operand {  // r: the row of A, or the column of B
-    uintptr_t base, start;  // start: an offset from base
+    uintptr_t start, base;  // start: the number of its address; base: what makes an address of it
     unsigned leading, stride, row;  // bytes; row: 16 without a swizzle
     bool transposed;
 

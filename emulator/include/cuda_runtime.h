@@ -23,6 +23,7 @@
 
 #include "cuda_runtime_api.h"  // the quotes find this folder's
 #include "cuda_symbols.h"
+#include "emulator/include/inline_ptx.h"
 #include "emulator/include/shared_arrays.h"
 #include "vector_types.h"
 

@@ -102,6 +102,20 @@ REWRITTEN = [
      "__global__ void k(int n) { if (n) return emulator::note_return(); auto f = [=](int a) mutable -> void { if (a) { "
      "return; } }; s[t]; { return emulator::note_return(); } } void f() { return; }"),
 ]
+# A statement of inline PTX; what follows "emulator::inline_ptx(__FILE__, __LINE__, " in its place.
+INLINE_PTX = [
+    ('asm("membar.gl;");', '"", "membar.gl;");'),
+    ('__asm__ __volatile__ ("" ::: "memory");', '"", "" );'),
+    ('asm volatile("cp.async.commit_group;\\n" ::);', '"", "cp.async.commit_group;\\n" );'),
+    ('asm volatile("mov.u32 %0, %%smid;" : "=r"(x[f(1, 2)]) :);',
+     '"=r", "mov.u32 %0, %%smid;" , emulator::out<4>(x[f(1, 2)]) );'),
+    ('asm volatile("ld.u32 %0, [%1];"\n  : "=r"(x)  // :\n  : "l"(a ? b : c::d)\n  : "memory");',
+     '"=r,l", "ld.u32 %0, [%1];"\n  , emulator::out<4>(x)  // :\n  , emulator::in<8>(a ? b : c::d)\n  );'),
+    ('#define WAIT(N) asm volatile("cp.async.wait_group %0;\\n" \\\n    :: "n"(N))\nx',
+     '"n", "cp.async.wait_group %0;\\n" \\\n    , (N))\nx'),
+    ('#define LOAD(type) asm(FORM #type " %0, [%1];" : "+f"(x), "=d"(y) : "l"(p))',
+     '"+f,=d,l", FORM #type " %0, [%1];" , emulator::out<4>(x), emulator::out<8>(y) , emulator::in<8>(p))'),
+]
 UNCHANGED = [
     "__global__ void __launch_bounds__(8) k(int n);\nvoid f() {}\n",
     "__shared__ struct { int a; } s;\n",
@@ -116,17 +130,18 @@ UNCHANGED = [
     "template <int n> __host__ __device__ constexpr int h(int a = 3) { return n; }\n__constant__ float c[4] = {1};\n",
     "// extern __shared__ float s[];",
     "__global__ void k(__grid_constant__ const CUtensorMap map);",
+    'asm volatile("cpuid" : "=a"(a) : "a"(0) : "ebx");\n',
     "// #include <cub/x>\n#include <cuda.h>\n#include <cuda_runtime.h>\n#include \"common/stage.h\"\n",
     "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#include <cuda_pipeline.h>\n#include <mma.h>\n",
 ]
 REFUSED = [
     ("\nextern __shared__ float s[4];", 2, "this form of extern __shared__ (write: extern __shared__ float name[];)"),
     ("\nextern __shared__ S s;", 2, "this form of extern __shared__ (write: extern __shared__ float name[];)"),
-    ("\n\nasm volatile(\"bar.sync 0;\");", 3, "inline PTX bar.sync"),
-    ("asm(\"{\\n.reg .pred p;\\n\"\n \"@p cp.async.ca.shared.global [%0], [%1], 4;\");", 1,
-     "inline PTX cp.async.ca.shared.global: call ptx::cp_async() of common/ptx/"),
-    ("asm volatile (\"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0}, [%1];\");", 1,
-     "inline PTX ldmatrix.sync.aligned.m8n8.x4.shared.b16: call ptx::ldmatrix_x4() of common/ptx/"),
+    ("\n\nasm volatile(\"tcgen05.wait::ld.sync.aligned;\");", 3, "inline PTX tcgen05.wait::ld.sync.aligned"),
+    ("asm(\"{\\n.reg .pred p; // bar\\n\"\n \"L: @p wmma.load.a.sync {%0}, [%1], 4;}\" : \"=r\"(a) : \"l\"(b));", 1,
+     "inline PTX wmma.load.a.sync"),
+    ("asm volatile(\"bar.sync 0;\" : ALL);", 1, "an asm statement whose operands a macro holds"),
+    ('asm("mov.u32 %[a], 1;" : [a] "=r"(x));', 1, "an asm statement with names of operands, which nvcc refuses"),
     ("int x;\n#include <cuda/ptx>\n", 2, "<cuda/ptx>"),
     *[(f"#include <{header}>\n", 1, f"<{header}>") for header in (
         "cufft.h", "cuda/annotated_ptr", "crt/mma.h", "cub/cub.cuh", "cuda_pipeline_primitives.h")],
@@ -152,6 +167,13 @@ def test_rewrites(text, result):
     for mark, call in ("!", "shared("), ("?", "pointer("), ("$", "member(of, i, "):
         result = re.sub(rf"{re.escape(mark)}(\w+)", rf' emulator::record_{call}"\1", \1);', result)
     assert rewrite_launches.rewrite(text) == result
+
+
+@pytest.mark.parametrize("text, result", INLINE_PTX)
+def test_rewrites_inline_ptx(text, result):
+    head = re.search(r"\b(asm|__asm__)\b", text)
+    assert (rewrite_launches.rewrite(text)
+            == text[:head.start()] + "emulator::inline_ptx(__FILE__, __LINE__, " + result)
 
 
 @pytest.mark.parametrize("text, line, what", REFUSED)
@@ -245,7 +267,7 @@ __global__ void reversed(int* out) {
 #include "sums.cuh"
 __global__ void reversed(int* out);
 #ifdef OF_A_GPU
-inline void f() { asm volatile("bar.sync 0;"); }
+inline void f() { tex2D<float>(0, 1, 2); }
 #endif
 inline void launch(int* out) {
     reversed<<<1, kThreads>>>(out);
@@ -286,5 +308,15 @@ def test_depends_on_its_headers(of_headers):
 def test_a_header_is_refused_where_it_is_compiled(of_headers):
     with pytest.raises(subprocess.CalledProcessError) as refused:
         build(of_headers / "a/main.cu", f"-I{of_headers}", "-DOF_A_GPU")
-    said = r"lib/launch\.h:5:\d+: error: the CUDA emulator cannot run inline PTX bar\.sync"
+    said = r"lib/launch\.h:5:\d+: error: the CUDA emulator cannot run textures and surfaces"
     assert re.search(said, refused.value.stderr)
+
+
+def test_an_operand_has_the_size_of_its_constraint(tmp_path):
+    """As nvcc does, the compiler refuses another one."""
+    source = tmp_path / "narrow.cu"
+    source.write_text('__global__ void k(short x) {\n    int y;\n    asm("mov.u32 %0, %1;" : "=r"(y) : "r"(x));\n}\n'
+                      "int main() { k<<<1, 1>>>(1); }\n")
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        build(source)
+    assert re.search(r"narrow\.cu:3:.*an operand's size must be that of its constraint", refused.value.stderr, re.DOTALL)

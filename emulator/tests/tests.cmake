@@ -18,6 +18,7 @@ foreach(program
     emulator_test_hopper_matmul_trace
     emulator_test_indices
     emulator_test_indices_trace
+    emulator_test_inline_ptx_trace
     emulator_test_mbarriers_trace
     emulator_test_programs_trace
     emulator_test_ptx_trace

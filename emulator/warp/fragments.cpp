@@ -263,28 +263,58 @@ void check_red(const void* to, const char* file, int line) {
 }
 
 // clang-format off
-const MmaShape kM16n8k16 = {"mma.m16n8k16", 80, 16, 8, 16, 1,
+const MmaShape kM16n8k16 = {"mma.m16n8k16", 80, 16, 8, 16, 1, 2,
     //    lanes 1 2 4 8 16  registers' elements 1 2 4
     {'A', "k2 k4 m1 m2 m4", "k1 m8 k8"},
     {'B', "k2 k4 n1 n2 n4", "k1 k8"},
     {'C', "n2 n4 m1 m2 m4", "n1 m8"}};
+const MmaShape kM16n8k8 = {"mma.m16n8k8", 75, 16, 8, 8, 1, 2,
+    {'A', "k2 k4 m1 m2 m4", "k1 m8"},
+    {'B', "k2 k4 n1 n2 n4", "k1"},
+    {'C', "n2 n4 m1 m2 m4", "n1 m8"}};
+const MmaShape kM16n8k8_tf32 = {"mma.m16n8k8", 80, 16, 8, 8, 1, 4,
+    {'A', "k1 k2 m1 m2 m4", "m8 k4"},
+    {'B', "k1 k2 n1 n2 n4", "k4"},
+    {'C', "n2 n4 m1 m2 m4", "n1 m8"}};
+const MmaShape kM16n8k4_tf32 = {"mma.m16n8k4", 80, 16, 8, 4, 1, 4,
+    {'A', "k1 k2 m1 m2 m4", "m8"},
+    {'B', "k1 k2 n1 n2 n4", ""},
+    {'C', "n2 n4 m1 m2 m4", "n1 m8"}};
+const MmaShape kM16n8k16_bytes = {"mma.m16n8k16", 80, 16, 8, 16, 1, 1,
+    {'A', "k4 k8 m1 m2 m4", "k1 k2 m8"},
+    {'B', "k4 k8 n1 n2 n4", "k1 k2"},
+    {'C', "n2 n4 m1 m2 m4", "n1 m8"}};
+const MmaShape kM16n8k32_bytes = {"mma.m16n8k32", 80, 16, 8, 32, 1, 1,
+    {'A', "k4 k8 m1 m2 m4", "k1 k2 m8 k16"},
+    {'B', "k4 k8 n1 n2 n4", "k1 k2 k16"},
+    {'C', "n2 n4 m1 m2 m4", "n1 m8"}};
+const MmaShape kM8n8k16_bytes = {"mma.m8n8k16", 75, 8, 8, 16, 1, 1,
+    {'A', "k4 k8 m1 m2 m4", "k1 k2"},
+    {'B', "k4 k8 n1 n2 n4", "k1 k2"},
+    {'C', "n2 n4 m1 m2 m4", "n1"}};
+const MmaShape kM8n8k4_double = {"mma.m8n8k4", 80, 8, 8, 4, 1, 8,
+    {'A', "k1 k2 m1 m2 m4", ""},
+    {'B', "k1 k2 n1 n2 n4", ""},
+    {'C', "n2 n4 m1 m2 m4", "n1"}};
 // Four quad-pairs, lanes 4q to 4q + 3 and 4q + 16 to 4q + 19, each of which computes a product of
 // its own.
-const MmaShape kM8n8k4_half = {"mma.m8n8k4", 70, 8, 8, 4, 4,
+const MmaShape kM8n8k4_half = {"mma.m8n8k4", 70, 8, 8, 4, 4, 2,
     {'A', "k1 k2 -  -  m4", "m1 m2"},
     {'B', "n1 n2 -  -  n4", "k1 k2"},
     {'C', "m1 m2 -  -  m4", "n1 n2 n4"}};
-const MmaShape kM8n8k4_float = {"mma.m8n8k4", 70, 8, 8, 4, 4,
+const MmaShape kM8n8k4_float = {"mma.m8n8k4", 70, 8, 8, 4, 4, 2,
     {'A', "k1 k2 -  -  m4", "m1 m2"},
     {'B', "n1 n2 -  -  n4", "k1 k2"},
     {'C', "m1 n2 -  -  m4", "n1 m2 n4"}};
 // clang-format on
 
-// Products are exact in float and are added in float, in the order of k. The lanes round the sums.
+// Sums are of the type Number, in the order of k. The lanes round them.
+template <class Number>
 void mma(const WarpCall& call) {
-    MmaCall* of_lane[32];
+    using Call = MmaCall<Number>;
+    Call* of_lane[32];
     for (int lane = 0; lane < 32; ++lane) {
-        of_lane[lane] = static_cast<MmaCall*>(const_cast<void*>(call.arguments[lane]));
+        of_lane[lane] = static_cast<Call*>(const_cast<void*>(call.arguments[lane]));
         if (of_lane[lane]->shape != of_lane[0]->shape)
             misuse("mma: lanes 0 and " + std::to_string(lane) + " call different instructions",
                    call.file, call.line);
@@ -292,29 +322,28 @@ void mma(const WarpCall& call) {
     const MmaShape& shape = *of_lane[0]->shape;
     require(shape.since, shape.name, call.file, call.line);
     const int lanes = 32 / shape.groups;
-    note_product(of_lane[0]->registers_a, shape.m * shape.k / lanes * 2, of_lane[0]->registers_b,
-                 shape.k * shape.n / lanes * 2);
+    note_product(of_lane[0]->registers_a, shape.m * shape.k / lanes * shape.element,
+                 of_lane[0]->registers_b, shape.k * shape.n / lanes * shape.element);
     for (int group = 0; group < shape.groups; ++group) {
-        float a[16][16], b[16][8], d[16][8];
+        Number a[16][32], b[32][8], d[16][8];
         // Visits the elements of an operand: the register that holds each, its row and column.
-        const auto each = [&](const ElementMap& map, int size, auto MmaCall::*registers,
-                              auto visit) {
+        const auto each = [&](const ElementMap& map, int size, auto Call::*registers, auto visit) {
             for (int lane = 0; lane < 32; ++lane)
                 for (int i = 0; i < size / lanes && lane / 4 % shape.groups == group; ++i)
                     visit((of_lane[lane]->*registers)[i], map.at[lane][i]);
         };
-        each(shape.a, shape.m * shape.k, &MmaCall::a,
-             [&](float x, Place p) { a[p.row][p.col] = x; });
-        each(shape.b, shape.k * shape.n, &MmaCall::b,
-             [&](float x, Place p) { b[p.row][p.col] = x; });
-        each(shape.d, shape.m * shape.n, &MmaCall::d,
-             [&](float x, Place p) { d[p.row][p.col] = x; });
+        each(shape.a, shape.m * shape.k, &Call::a, [&](Number x, Place p) { a[p.row][p.col] = x; });
+        each(shape.b, shape.k * shape.n, &Call::b, [&](Number x, Place p) { b[p.row][p.col] = x; });
+        each(shape.d, shape.m * shape.n, &Call::d, [&](Number x, Place p) { d[p.row][p.col] = x; });
         for (int row = 0; row < shape.m; ++row)
             for (int k = 0; k < shape.k; ++k)
                 for (int col = 0; col < shape.n; ++col) d[row][col] += a[row][k] * b[k][col];
-        each(shape.d, shape.m * shape.n, &MmaCall::d,
-             [&](float& x, Place p) { x = d[p.row][p.col]; });
+        each(shape.d, shape.m * shape.n, &Call::d,
+             [&](Number& x, Place p) { x = d[p.row][p.col]; });
     }
 }
+template void mma<float>(const WarpCall& call);
+template void mma<double>(const WarpCall& call);
+template void mma<uint32_t>(const WarpCall& call);
 
 }  // namespace emulator

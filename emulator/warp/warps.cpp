@@ -177,7 +177,7 @@ void collective(void (*operation)(const WarpCall&), const void* arguments, const
     self.operation = operation;
     self.arguments = arguments;
     wait_at_warp(file, line);
-    if (!complete(current_thread, __builtin_return_address(0))) suspend();
+    if (!complete(current_thread, caller(__builtin_return_address(0)))) suspend();
 }
 
 // __activemask() has no mask of lanes to wait for: its result is all lanes that have come to the

@@ -22,6 +22,7 @@ struct WgmmaCall {  // of a lane
     int n;  // floats of d
     uint64_t a, b;  // descriptors
     bool is_half, transposed_a, transposed_b, accumulate;
+    bool negated = false;  // one of A and B
 };
 void wgmma(const WarpCall& call);
 void wgmma_fence(const WarpCall& call);

@@ -42,15 +42,22 @@ struct MmaShape {
     const char* name;
     int since, m, n, k;
     int groups;  // products of a warp: one, or one of each quad-pair, lane / 4 % 4
+    int element;  // bytes of one of A and B
     ElementMap a, b, d;
 };
 extern const MmaShape kM16n8k16, kM8n8k4_half, kM8n8k4_float;  // the latter two: the type of D
+// Of inline PTX alone. k8 and k4 of tf32; k16 and k32 of bytes.
+extern const MmaShape kM16n8k8, kM16n8k8_tf32, kM16n8k4_tf32, kM16n8k16_bytes, kM16n8k32_bytes,
+    kM8n8k16_bytes, kM8n8k4_double;
 
-struct MmaCall {  // of a lane, its registers unpacked
+// A lane's call, its registers unpacked. Number: of the sums, uint32_t for integers, which wrap.
+template <class Number>
+struct MmaCall {
     const MmaShape* shape;
     const void *registers_a, *registers_b;
-    float a[8], b[4], d[8];
+    Number a[16], b[8], d[8];
 };
+template <class Number>
 void mma(const WarpCall& call);
 
 template <class T, int n>
@@ -78,11 +85,11 @@ EMULATOR_UNTRACED void pack(const float* from, T (&registers)[n]) {
 template <class D, class A, class B>
 EMULATOR_UNTRACED void mma(const MmaShape& shape, D& d, const A& a, const B& b, const char* file,
                            int line) {
-    MmaCall call{&shape, a, b, {}, {}, {}};
+    MmaCall<float> call{&shape, a, b, {}, {}, {}};
     unpack(a, call.a);
     unpack(b, call.b);
     unpack(d, call.d);
-    collective(mma, &call, file, line);
+    collective(mma<float>, &call, file, line);
     pack(call.d, d);
 }
 
@@ -97,10 +104,18 @@ void check_red(const void* to, const char* file, int line);
 void mbarrier_init(uint64_t* barrier, int arrivals, const char* file, int line);
 void mbarrier_arrive(uint64_t* barrier, const char* file, int line);
 void mbarrier_arrive_expect_tx(uint64_t* barrier, int bytes, const char* file, int line);
+// The barrier may be another block's.
+void mbarrier_arrive_at(uint64_t* barrier, int count, int bytes, const char* file, int line);
+void mbarrier_expect_tx(uint64_t* barrier, int bytes, const char* file, int line);
+void mbarrier_inval(uint64_t* barrier, const char* file, int line);
+unsigned mbarrier_phase(uint64_t* barrier, const char* file, int line);
 void mbarrier_wait_parity(uint64_t* barrier, int parity, const char* file, int line);
+// Returns false when no thread can go on without the caller, but not twice for the same phase.
+bool mbarrier_try_wait_parity(uint64_t* barrier, int parity, const char* file, int line);
 void fence_mbarrier_init();
 void fence_proxy_async();
 void named_barrier_sync(int id, int count, const char* file, int line);
+void named_barrier_arrive(int id, int count, const char* file, int line);
 void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
                           const char* file, int line);
 void cp_async_bulk_tensor(const CUtensorMap* map, int x, int y, const void* from, const char* file,

@@ -1,0 +1,61 @@
+// Inline PTX: executes asm statements.
+//
+// A statement's text is read once into a list of instructions (ptx_reader.cpp). Each instruction
+// is a row of the table (ptx_table.cpp), whose function does what the instruction does, mostly by
+// calling the emulator's function for it, as common/ptx/ does. A thread executes them one by one,
+// and may wait in one. An operand of the statement is read and written where the variable lies:
+// there wgmma finds its accumulators when it completes.
+
+#include "emulator/include/inline_ptx.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "emulator/engine/threads.h"
+#include "emulator/ptx/ptx_reader.h"
+#include "emulator/ptx/ptx_thread.h"
+#include "emulator/trace/tracing.h"
+
+namespace emulator {
+namespace {
+
+// The same text may belong to several statements, with other operands.
+struct Key {
+    const char *text, *constraints;
+    bool operator==(const Key& other) const {
+        return text == other.text && constraints == other.constraints;
+    }
+};
+struct Hash {
+    size_t operator()(const Key& key) const {
+        return reinterpret_cast<size_t>(key.text) * 31 + reinterpret_cast<size_t>(key.constraints);
+    }
+};
+
+const PtxProgram& program_of(const PtxStatement& statement) {
+    static auto& programs = *new std::unordered_map<Key, PtxProgram, Hash>;
+    const auto [entry, is_new] = programs.try_emplace({statement.text, statement.constraints});
+    if (is_new) entry->second = read_ptx(statement.constraints, statement.text);
+    return entry->second;
+}
+
+}  // namespace
+
+void run_ptx(const PtxStatement& statement) {
+    const EmulatorsWork work;
+    const PtxProgram& program = program_of(statement);
+    if (!program.error.empty())
+        misuse("inline PTX: " + program.error, statement.file, statement.line);
+    PtxOperand slots[program.operands + program.registers + 1];
+    uint64_t registers[program.registers + 1];
+    std::copy_n(statement.operands, program.operands, slots);
+    for (int i = 0; i < program.registers; ++i) {
+        registers[i] = ~uint64_t(0) / 3;  // of a register that is never set
+        slots[program.operands + i] = {&registers[i], 8, false};
+    }
+    threads[current_thread].asm_pc = statement.pc;
+    PtxThread(statement, program, slots).run();
+    threads[current_thread].asm_pc = nullptr;
+}
+
+}  // namespace emulator

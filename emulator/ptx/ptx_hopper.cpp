@@ -1,0 +1,132 @@
+// Instructions that Hopper has: mbarriers, bulk copies, wgmma, clusters.
+
+#include "emulator/ptx/ptx_hopper.h"
+
+#include "emulator/engine/run.h"
+#include "emulator/engine/shared_window.h"
+#include "emulator/include/common/ptx/hopper.cuh"
+
+namespace emulator::ptx_hopper {
+namespace {
+
+using Thread = PtxThread;
+using Instruction = PtxInstruction;
+
+const PtxType kB32{'b', 4}, kB64{'b', 8};
+
+}  // namespace
+
+// ---- mbarriers ----------------------------------------------------------------------------------
+
+void mbarrier_init(Thread& t, const Instruction& i) {
+    emulator::mbarrier_init(t.mbarrier(i.arguments[0]), int(t.word(i.arguments[1])), t.file(),
+                            t.line());
+}
+
+void mbarrier_inval(Thread& t, const Instruction& i) {
+    emulator::mbarrier_inval(t.mbarrier(i.arguments[0]), t.file(), t.line());
+}
+
+// mbarrier.arrive{.expect_tx} {state, } [barrier]{, count or bytes}. The state is the phase.
+void mbarrier_arrive(Thread& t, const Instruction& i) {
+    const size_t first = i.arguments[0].kind == PtxArgument::address ? 0 : 1;
+    uint64_t* const barrier = t.mbarrier(i.arguments[first]);
+    const bool expects = i.has("expect_tx");
+    const int number = i.arguments.size() > first + 1 ? int(t.word(i.arguments[first + 1]))
+                       : expects                      ? 0
+                                                      : 1;
+    if (first && i.arguments[0].kind != PtxArgument::nothing)
+        t.write(i.arguments[0], kB64, mbarrier_phase(barrier, t.file(), t.line()));
+    mbarrier_arrive_at(barrier, expects ? 1 : number, expects ? number : 0, t.file(), t.line());
+}
+
+void mbarrier_expect_tx(Thread& t, const Instruction& i) {
+    emulator::mbarrier_expect_tx(t.mbarrier(i.arguments[0]), int(t.word(i.arguments[1])), t.file(),
+                                 t.line());
+}
+
+// mbarrier.try_wait and .test_wait {.parity} p, [barrier], the state or parity{, time}
+void mbarrier_wait(Thread& t, const Instruction& i) {
+    const auto phase = t.bits(i.arguments[2], i.has("parity") ? kB32 : kB64);
+    const int parity = int(i.has("parity") ? phase : phase % 2);
+    t.set_predicate(i.arguments[0], mbarrier_try_wait_parity(t.mbarrier(i.arguments[1]), parity,
+                                                             t.file(), t.line()));
+}
+
+// ---- Clusters -----------------------------------------------------------------------------------
+
+// Of an address in shared memory (a number, .shared::cluster), or of a pointer.
+void mapa(Thread& t, const Instruction& i) {
+    const bool is_number = i.has("shared::cluster");
+    const uint64_t bits = t.bits(i.arguments[1], i.type());
+    void* const mine = is_number ? from_shared(bits) : reinterpret_cast<void*>(bits);
+    if (!mine) t.refuse("that is no address of shared memory");
+    void* const there = emulator::mapa(mine, int(t.word(i.arguments[2])), t.file(), t.line());
+    t.write(i.arguments[0], i.type(),
+            is_number ? to_shared(there) : reinterpret_cast<uintptr_t>(there));
+}
+
+void getctarank(Thread& t, const Instruction& i) {
+    const uint64_t bits = t.bits(i.arguments[1], i.type());
+    const uint32_t number =
+        i.has("shared::cluster") ? uint32_t(bits) : to_shared(reinterpret_cast<void*>(bits));
+    t.write(i.arguments[0], kB32,
+            number >> 24 ? (number >> 24) - 1 : unsigned(get_sreg_cluster_ctarank()));
+}
+
+void cluster_arrive(Thread& t, const Instruction& i) {
+    barrier_cluster_arrive(i.has("relaxed"), t.file(), t.line());
+}
+void cluster_wait(Thread& t, const Instruction&) { barrier_cluster_wait(t.file(), t.line()); }
+
+// ---- wgmma --------------------------------------------------------------------------------------
+
+void setmaxnreg(Thread& t, const Instruction& i) {
+    const int count = int(t.word(i.arguments[0])), registers = i.has("dec") ? -count : count;
+    collective(set_max_registers, &registers, t.file(), t.line());
+}
+
+void wgmma_fence(Thread& t, const Instruction&) {
+    collective(emulator::wgmma_fence, nullptr, t.file(), t.line());
+}
+void wgmma_commit_group(Thread& t, const Instruction&) {
+    collective(emulator::wgmma_commit_group, nullptr, t.file(), t.line());
+}
+void wgmma_wait_group(Thread& t, const Instruction& i) {
+    const int pending = int(t.word(i.arguments[0]));
+    wgmma_wait_for_warps(pending, t.file(), t.line());
+    collective(emulator::wgmma_wait_group, &pending, t.file(), t.line());
+}
+
+// wgmma.mma_async.sync.aligned.m64nNk16.f32.T.T d, a, b, scale-d, scale-a, scale-b, tnsp-a, tnsp-b
+void wgmma(Thread& t, const Instruction& i) {
+    if (i.types.size() != 3 || i.types[0].kind != 'f' || i.types[0].bytes != 4 ||
+        i.types[1].bytes != 2 || i.types[2].kind != i.types[1].kind)
+        t.refuse("the emulator has sums in f32, of f16 or bf16: not " + i.opcode);
+    const PtxArgument &d = i.arguments[0], &a = i.arguments[1];
+    int n = 0;
+    for (const std::string& modifier : i.modifiers)
+        if (modifier.compare(0, 4, "m64n") == 0) n = std::atoi(&modifier[4]);
+    if (d.kind != PtxArgument::list || int(d.parts.size()) * 2 != n)
+        t.refuse("D is no list of " + std::to_string(n / 2) + " registers");
+    const auto registers = static_cast<float*>(t.together(d, sizeof(float)));
+    if (!registers) t.refuse("the emulator requires that D's registers are one array, in order");
+    if (a.kind == PtxArgument::list) t.refuse("the emulator has no A in registers");
+    const auto option = [&](size_t number, int otherwise) {
+        return number < i.arguments.size() ? int(t.integer(i.arguments[number], {'s', 4}))
+                                           : otherwise;
+    };
+    const PtxArgument& scale_d = i.arguments[3];
+    const WgmmaCall call{registers,
+                         n / 2,
+                         t.bits(a, kB64),
+                         t.bits(i.arguments[2], kB64),
+                         i.types[1].kind == 'f',
+                         option(6, 0) != 0,
+                         option(7, 0) != 0,
+                         t.is_predicate(scale_d) ? t.holds(scale_d) : t.word(scale_d) != 0,
+                         option(4, 1) * option(5, 1) < 0};
+    collective(emulator::wgmma, &call, t.file(), t.line());
+}
+
+}  // namespace emulator::ptx_hopper

@@ -1,0 +1,59 @@
+// A thread that executes an asm statement: the values of its operands and registers.
+#pragma once
+
+#include <cstring>
+
+#include "emulator/include/inline_ptx.h"
+#include "emulator/ptx/ptx_instruction.h"
+#include "emulator/trace/sites.h"
+
+namespace emulator {
+
+class PtxThread {
+public:
+    PtxThread(const PtxStatement& statement, const PtxProgram& program, PtxOperand* slots)
+        : statement(statement), program(program), slots_(slots) {}
+    void run();
+
+    [[noreturn]] void refuse(const std::string& why) const;  // in the present instruction
+
+    // The value of an argument as that type has it, in the lowest bits. write() stores one.
+    uint64_t bits(const PtxArgument& argument, const PtxType& type) const;
+    void write(const PtxArgument& argument, const PtxType& type, uint64_t bits) const;
+    uint32_t word(const PtxArgument& argument) const { return uint32_t(bits(argument, {'u', 4})); }
+    int64_t integer(const PtxArgument& argument, const PtxType& type) const;  // as its sign has it
+    bool holds(const PtxArgument& predicate) const { return bits(predicate, {'p', 1}) & 1; }
+    void set_predicate(const PtxArgument& predicate, bool value) const {
+        write(predicate, {'p', 1}, value);
+    }
+    bool is_predicate(const PtxArgument& argument) const {
+        return argument.kind == PtxArgument::slot && program.letters[argument.index] == 'p';
+    }
+    double real(const PtxArgument& argument, const PtxType& type) const;
+    void write_real(const PtxArgument& argument, const PtxType& type, double value) const;
+
+    // The pointer that [argument] means. in_shared: its number is one of shared memory.
+    void* pointer(const PtxArgument& address, bool in_shared) const;
+    uint64_t* mbarrier(const PtxArgument& address) const {
+        return static_cast<uint64_t*>(pointer(address, true));
+    }
+    // Where the registers of a list lie, if they lie there one after the other; or null.
+    void* together(const PtxArgument& list, int bytes) const;
+
+    const char* file() const { return statement.file; }
+    int line() const { return statement.line; }
+
+    const PtxStatement& statement;
+    const PtxProgram& program;
+    size_t next = 0;  // the instruction that comes next
+
+private:
+    void trace(const PtxOperand& slot, trace::Kind kind) const;
+
+    const PtxOperand* slots_;  // of the operands, then of the registers
+};
+
+double real_of(uint64_t bits, const PtxType& type);  // of one element
+uint64_t bits_of_real(double value, const PtxType& type);
+
+}  // namespace emulator
