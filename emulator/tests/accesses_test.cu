@@ -62,6 +62,16 @@ TEST_F(Accesses, FreedMemory) {
         "@read reads 4 bytes, just past the end of 32 bytes..freed (cudaFree at @free)");
 }
 
+__global__ void store_to_null() {
+    int* nowhere = nullptr;
+    *nowhere = 1;  // @nowhere
+}
+
+TEST_F(Accesses, AStoreThroughNullIsNotCompiledAway) {
+    store_to_null<<<1, 1>>>();
+    expect_out_of_bounds("@nowhere writes 4 bytes, a null pointer");
+}
+
 __global__ void neighbours(float* out, int i) {
     __shared__ float first[32], second[32];
     __shared__ alignas(16) float third[2][32];
