@@ -21,6 +21,10 @@ constexpr NamedOrder kOrders[] = {
     {"forward", Order::forward}, {"reverse", Order::reverse}, {"random", Order::random}};
 void set_order(Order order, unsigned seed = 1);
 
+// From now on, what the host copies to this array of device memory (one word of 4 bytes, over and
+// over) does not count as written, and a kernel that reads it is reported. name: of the array.
+void count_as_filling(const void* array, const char* name);
+
 // Runs only the first and the last block of each launch of more than 1000 blocks, and accepts any
 // memory as device memory, so that a kernel can run on matrices that are too large for the machine,
 // of which only the ends are accessed. sm_count: how many SMs kernels and launchers see; 0:

@@ -9,6 +9,7 @@
 
 #include "emulator/api/errors.h"
 #include "emulator/engine/run.h"
+#include "emulator/engine/written.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
 #include "emulator/trace/symbols.h"
@@ -82,6 +83,7 @@ bool launch_fits(const Launch& launch) {
         const std::string problem = "the launch at " + short_path(launch.file) + ":" +
                                     std::to_string(launch.line) + " " + what;
         report_aloud(problem);
+        written::note_failed_launch();
         set_last_error(error);
         return false;
     };

@@ -14,6 +14,7 @@
 #include "emulator/engine/accesses.h"
 #include "emulator/engine/settings.h"
 #include "emulator/engine/watchdog.h"
+#include "emulator/engine/written.h"
 #include "emulator/include/cuda_runtime.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
@@ -119,7 +120,7 @@ static double memory_needed(size_t bytes) {
     return printed_at_exit() ? 1.1 * double(bytes) : host_bytes(double(bytes));
 }
 
-static cudaError_t allocate(void** pointer, size_t bytes, Memory kind) {
+static cudaError_t allocate(void** pointer, size_t bytes, Memory kind, const void* caller) {
     *pointer = nullptr;
     print_at_exit();
     if (bytes == 0) return cudaSuccess;
@@ -130,20 +131,21 @@ static cudaError_t allocate(void** pointer, size_t bytes, Memory kind) {
         return set_last_error(cudaErrorMemoryAllocation);
     watchdog::install();
     const DeviceMemoryOpen open;
-    void* const p = allocate_device_memory(bytes, kind);
-    if (!p) return set_last_error(cudaErrorMemoryAllocation);
-    std::memset(p, kind == Memory::device ? 0xff : 0, bytes);
-    *pointer = p;
+    Allocation* const array = allocate_device_memory(bytes, kind);
+    if (!array) return set_last_error(cudaErrorMemoryAllocation);
+    array->caller = caller;
+    if (kind == Memory::device) written::begin_array(*array);
+    *pointer = reinterpret_cast<void*>(array->begin);
     return cudaSuccess;
 }
 cudaError_t cudaMalloc(void** pointer, size_t bytes) {
-    return allocate(pointer, bytes, Memory::device);
+    return allocate(pointer, bytes, Memory::device, __builtin_return_address(0));
 }
 cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned) {
-    return allocate(pointer, bytes, Memory::managed);
+    return allocate(pointer, bytes, Memory::managed, __builtin_return_address(0));
 }
 cudaError_t cudaMallocHost(void** pointer, size_t bytes, unsigned) {
-    return allocate(pointer, bytes, Memory::pinned);
+    return allocate(pointer, bytes, Memory::pinned, __builtin_return_address(0));
 }
 
 cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned) {
@@ -159,6 +161,7 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned) {
 static void free_memory(Allocation& a, const void* caller) {
     streams::host_waits_for_all();
     accesses::forget(a);
+    written::end_array(a);
     remove_allocation(a, caller);
 }
 void emulator::free_all_memory() {
@@ -190,6 +193,11 @@ cudaError_t cudaHostUnregister(void* pointer) {
                        __builtin_return_address(0));
 }
 
+void emulator::leave_padding(void* begin, size_t pitch, size_t width, size_t height) {
+    for (size_t row = 0; row < height && width < pitch; ++row)
+        written::mark_all(static_cast<char*>(begin) + row * pitch + width, pitch - width);
+}
+
 static cudaError_t copy(const char* call, void* to, const void* from, size_t bytes,
                         cudaMemcpyKind kind, const void* caller) {
     if (const cudaError_t error = may_start()) return error;
@@ -202,6 +210,7 @@ static cudaError_t copy(const char* call, void* to, const void* from, size_t byt
     const DeviceMemoryOpen open;
     streams::copy(call, caller, to, from, bytes, host_waits(to) || host_waits(from));
     std::memmove(to, from, bytes);
+    written::note_copy(to, from, bytes, call, caller, streams::place_in_stream());
     return cudaSuccess;
 }
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
@@ -213,6 +222,7 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
     for (const size_t pitch : {to_pitch, from_pitch})
         if (height && width > pitch) return refuse_pitch("cudaMemcpy2D", caller, width, pitch);
     cudaError_t error = cudaSuccess;
+    leave_padding(to, to_pitch, width, height);
     for (size_t row = 0; row < height && !error; ++row)
         error = copy("cudaMemcpy2D", static_cast<char*>(to) + row * to_pitch,
                      static_cast<const char*>(from) + row * from_pitch, width, kind, caller);
@@ -226,6 +236,7 @@ static cudaError_t fill(const char* call, void* to, int value, size_t bytes, con
     const DeviceMemoryOpen open;
     streams::copy(call, caller, to, nullptr, bytes, host_waits(to));
     std::memset(to, value, bytes);
+    written::mark_all(to, bytes);
     return cudaSuccess;
 }
 cudaError_t cudaMemset(void* to, int value, size_t bytes) {
@@ -235,6 +246,7 @@ cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t
     const void* const caller = __builtin_return_address(0);
     if (height > 1 && width > pitch) return refuse_pitch("cudaMemset2D", caller, width, pitch);
     cudaError_t error = cudaSuccess;
+    leave_padding(to, pitch, width, height);
     for (size_t row = 0; row < height && !error; ++row)
         error = fill("cudaMemset2D", static_cast<char*>(to) + row * pitch, value, width, caller);
     return error;

@@ -15,9 +15,11 @@
 #include "emulator/engine/settings.h"
 #include "emulator/engine/stacks.h"
 #include "emulator/engine/threads.h"
+#include "emulator/engine/written.h"
 #include "emulator/include/warp_calls.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/record.h"
+#include "emulator/trace/report.h"
 #include "emulator/trace/requests.h"
 #include "emulator/trace/symbols.h"
 
@@ -132,6 +134,31 @@ std::string distance(uintptr_t address, int width, uintptr_t begin, uintptr_t en
     return region;
 }
 
+[[gnu::noinline, gnu::cold]] void report_unwritten(const Allocation& array, uintptr_t address,
+                                                   Kind kind, unsigned thread, uint16_t site) {
+    if (!written::all_launches_succeeded()) return;
+    Conflict found{};
+    found.global = true;
+    found.second_kind = kind;
+    found.second = site;
+    found.second_thread = uint16_t(thread);
+    found.address = address;
+    report_conflict(found, [&] {
+        return "byte " + std::to_string(address - array.begin) + " of " + written::describe(array) +
+               ", " + block_name() + ", " + thread_name(thread);
+    });
+}
+
+// A read, or an atomic, of what nobody has written is reported. A write and an atomic write.
+[[gnu::always_inline]] inline void check_written(const Allocation& array, uintptr_t address,
+                                                 size_t bytes, Kind kind, unsigned thread,
+                                                 uint16_t site) {
+    if (!array.written) return;
+    if (kind != trace::kWrite && written::all_unwritten(array, address, bytes))
+        report_unwritten(array, address, kind, thread, site);
+    if (kind != trace::kRead) written::mark(array, address, bytes);
+}
+
 // Returns whether the thread should yield to the others.
 bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
                  const void* return_address, bool counted, const void* copied_to, bool aligned) {
@@ -144,6 +171,7 @@ bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
     const bool global = region == Region::global;
     Site& site = find_site(pc, global, kind != trace::kRead);
     races::check(range->cells, range->begin, address, width, global, kind, thread, site.number);
+    check_written(*range, address, size_t(width), kind, thread, site.number);
     // A copy that bypasses L1 costs, for each 128-byte line, one sector for each 32-byte sector of
     // shared memory that it writes (see REFERENCE.md). Therefore an artificial address is counted,
     // which is equal exactly for accesses that share both the line and the sector.
@@ -303,9 +331,11 @@ void note_bulk(unsigned thread, const void* pointer, size_t bytes, Kind kind, co
     if (region == Region::untraced) return;
     const bool global = region == Region::global;
     const Site& site = find_site(number(pc), global, kind != trace::kRead);
-    for (uintptr_t at = begin; at < begin + bytes; at += 16)
-        races::check(range->cells, range->begin, at, int(std::min<size_t>(16, begin + bytes - at)),
-                     global, kind, thread, site.number);
+    for (uintptr_t at = begin; at < begin + bytes; at += 16) {
+        const size_t width = std::min<size_t>(16, begin + bytes - at);
+        races::check(range->cells, range->begin, at, int(width), global, kind, thread, site.number);
+        check_written(*range, at, width, kind, thread, site.number);
+    }
 }
 
 void check_bulk(const void* pointer, size_t bytes, Kind kind, const void* pc) {
@@ -328,6 +358,11 @@ void note_compiled(const void* address, int bytes, Kind kind, const void* pc, bo
 void trace_lane(int lane, const void* address, int bytes, bool store, const void* pc) {
     accesses::note(current_thread / 32 * 32 + lane, address, bytes,
                    store ? trace::kWrite : trace::kRead, pc);
+}
+
+void trace_exchange(const void* address, int bytes, const void* pc) {
+    if (traced && find_allocation(number(address))) written::mark_all(address, size_t(bytes));
+    trace_atomic(address, bytes, pc);
 }
 
 void trace_atomic(const void* address, int bytes, const void* pc) {

@@ -19,8 +19,11 @@ namespace emulator {
 
 // __device__ variables lie in a section of their own, which is there from the start.
 static Allocation device_variables() {
-    return {reinterpret_cast<uintptr_t>(&__start_cuda_device),
-            reinterpret_cast<uintptr_t>(&__stop_cuda_device), nullptr, Memory::variables};
+    Allocation all;
+    all.begin = reinterpret_cast<uintptr_t>(&__start_cuda_device);
+    all.end = reinterpret_cast<uintptr_t>(&__stop_cuda_device);
+    all.kind = Memory::variables;
+    return all;
 }
 std::vector<Allocation> allocations(&__start_cuda_device ? 1 : 0, device_variables());
 
@@ -79,15 +82,17 @@ void protect_all(int protection) {
 
 }  // namespace
 
-void* allocate_device_memory(size_t bytes, Memory kind) {
+Allocation* allocate_device_memory(size_t bytes, Memory kind) {
     void* const p = take_memory(bytes);
-    if (p) add_allocation(p, bytes, kind);
-    return p;
+    return p ? add_allocation(p, bytes, kind) : nullptr;
 }
 
-void add_allocation(const void* pointer, size_t bytes, Memory kind) {
-    const auto begin = reinterpret_cast<uintptr_t>(pointer);
-    allocations.insert(allocation_after(begin), {begin, begin + bytes, nullptr, kind});
+Allocation* add_allocation(const void* pointer, size_t bytes, Memory kind) {
+    Allocation added;
+    added.begin = reinterpret_cast<uintptr_t>(pointer);
+    added.end = added.begin + bytes;
+    added.kind = kind;
+    return &*allocations.insert(allocation_after(added.begin), added);
 }
 
 void remove_allocation(const Allocation& allocation, const void* caller) {

@@ -17,6 +17,12 @@ struct Allocation {
     uintptr_t begin = 0, end = 0;
     Cell* cells = nullptr;  // null until a traced kernel touches it
     Memory kind = Memory::device;
+    const void* caller = nullptr;  // return address of the cudaMalloc()
+    const char* name = nullptr;  // see count_as_filling()
+    // Which words have been written, a bit for each, and what the others hold (written.h). Null: all
+    // count as written.
+    uint64_t* written = nullptr;
+    uint32_t filling = 0;
     // The program's own memory, which is not to be freed.
     bool borrowed() const { return kind == Memory::registered || kind == Memory::variables; }
 };
@@ -24,8 +30,8 @@ extern std::vector<Allocation> allocations;  // by address
 Allocation* find_allocation(uintptr_t address);
 const Allocation* find_beside(uintptr_t address);  // the array just before or after it, or null
 // Allocates device memory and adds it to `allocations`. Returns null if there is not enough memory.
-void* allocate_device_memory(size_t bytes, Memory kind);
-void add_allocation(const void* begin, size_t bytes, Memory kind);
+Allocation* allocate_device_memory(size_t bytes, Memory kind);
+Allocation* add_allocation(const void* begin, size_t bytes, Memory kind);
 void remove_allocation(const Allocation& allocation, const void* caller);  // see Freed
 void add_device_variables();  // the __device__ ones, which are there from the start
 struct Freed {

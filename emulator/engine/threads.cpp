@@ -11,6 +11,7 @@
 #include "emulator/engine/names.h"
 #include "emulator/engine/settings.h"
 #include "emulator/engine/stacks.h"
+#include "emulator/engine/written.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
 
@@ -74,6 +75,7 @@ void wake(const void* object) {
 void fail(const std::string& problem, cudaError_t error) {
     in_kernel = false;
     report_aloud(problem);
+    written::note_failed_launch();
     run.error = error;
     if (scheduler) suspend();
 }

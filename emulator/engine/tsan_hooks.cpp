@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "emulator/engine/accesses.h"
+#include "emulator/engine/run.h"
+#include "emulator/engine/written.h"
 #include "emulator/trace/tracing.h"
 
 #define HERE __builtin_return_address(0)
@@ -20,8 +22,15 @@ void access(const void* p, int bytes, emulator::trace::Kind kind, const void* pc
     emulator::accesses::note_compiled(p, bytes, kind, pc, aligned);
 }
 
+[[gnu::noinline, gnu::cold]] void host_reads(const void* p, size_t bytes, const void* pc) {
+    if (!emulator::run.running) emulator::written::host_reads(p, bytes, pc);
+}
+void host_access(const void* p, size_t bytes, emulator::trace::Kind kind, const void* pc) {
+    if (kind == kRead && emulator::written::host_has_some) host_reads(p, bytes, pc);
+}
+
 void access_range(const void* pointer, size_t bytes, emulator::trace::Kind kind, const void* pc) {
-    if (!in_kernel) return;
+    if (!in_kernel) return host_access(pointer, bytes, kind, pc);
     // A GPU's widest access has 16 bytes.
     for (auto p = static_cast<const char*>(pointer); bytes > 0;) {
         const int width = int(std::min<size_t>(bytes, 16));
@@ -45,6 +54,7 @@ void __tsan_vptr_read(void**) {}
 #define READ_WRITE(bytes, prefix, aligned)                      \
     void __tsan_##prefix##read##bytes(void* p) {                \
         if (in_kernel) access(p, bytes, kRead, HERE, aligned);  \
+        else host_access(p, bytes, kRead, HERE);                \
     }                                                           \
     void __tsan_##prefix##write##bytes(void* p) {               \
         if (in_kernel) access(p, bytes, kWrite, HERE, aligned); \

@@ -190,6 +190,7 @@ void check_width(const char* shuffle, int width, const char* file, int line);
 void check_bounds(const char* file, int line, unsigned threads, unsigned blocks = 0, unsigned = 0);
 void set_cluster(unsigned x, unsigned y = 1, unsigned z = 1);
 void trace_atomic(const void* address, int bytes, const void* pc);
+void trace_exchange(const void* address, int bytes, const void* pc);  // may write what was unset
 
 template <class T>
 T shuffle(const char* name, unsigned mask, T value, int source, int width, const char* file,

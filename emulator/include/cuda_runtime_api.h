@@ -10,6 +10,8 @@
 
 // The place of a call, so that a problem can be reported even where there is no debug info.
 #define EMULATOR_SITE const char *file = __builtin_FILE(), int line = __builtin_LINE()
+// Such a function calls another one of the runtime, which takes its own caller for the place.
+#define EMULATOR_INLINE inline __attribute__((always_inline))
 
 // clang-format off
 using cudaEvent_t = struct CUevent_st*;
@@ -146,14 +148,16 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event);
 
 namespace emulator {
 cudaError_t allow_dynamic_shared(const void* kernel, int bytes, const char* file, int line);
-}
+// What lies between rows of `width` bytes need not be written.
+void leave_padding(void* begin, size_t pitch, size_t width, size_t height);
+}  // namespace emulator
 
 template <class T>
-cudaError_t cudaMalloc(T** pointer, size_t bytes) {
+EMULATOR_INLINE cudaError_t cudaMalloc(T** pointer, size_t bytes) {
     return cudaMalloc(reinterpret_cast<void**>(pointer), bytes);
 }
 template <class T>
-cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t) {
+EMULATOR_INLINE cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t) {
     return cudaMalloc(pointer, bytes);
 }
 
@@ -175,15 +179,16 @@ cudaError_t cudaFuncSetAttribute(Function* kernel, cudaFuncAttribute attribute, 
 // ---- Other functions for memory ----
 
 template <class T>
-cudaError_t cudaMallocHost(T** pointer, size_t bytes, unsigned = 0) {
+EMULATOR_INLINE cudaError_t cudaMallocHost(T** pointer, size_t bytes, unsigned = 0) {
     return cudaMallocHost(reinterpret_cast<void**>(pointer), bytes);
 }
 template <class T>
-cudaError_t cudaHostAlloc(T** pointer, size_t bytes, unsigned) {
+EMULATOR_INLINE cudaError_t cudaHostAlloc(T** pointer, size_t bytes, unsigned) {
     return cudaMallocHost(reinterpret_cast<void**>(pointer), bytes);
 }
 template <class T>
-cudaError_t cudaMallocManaged(T** pointer, size_t bytes, unsigned = cudaMemAttachGlobal) {
+EMULATOR_INLINE cudaError_t cudaMallocManaged(T** pointer, size_t bytes,
+                                              unsigned = cudaMemAttachGlobal) {
     return cudaMallocManaged(reinterpret_cast<void**>(pointer), bytes);
 }
 template <class T>
@@ -192,9 +197,12 @@ cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned) {
     return cudaSuccess;
 }
 template <class T>
-cudaError_t cudaMallocPitch(T** pointer, size_t* pitch, size_t width, size_t height) {
+EMULATOR_INLINE cudaError_t cudaMallocPitch(T** pointer, size_t* pitch, size_t width,
+                                            size_t height) {
     *pitch = (width + 511) / 512 * 512;
-    return cudaMalloc(reinterpret_cast<void**>(pointer), *pitch * height);
+    const cudaError_t error = cudaMalloc(reinterpret_cast<void**>(pointer), *pitch * height);
+    if (!error) emulator::leave_padding(*pointer, *pitch, width, height);
+    return error;
 }
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                                    cudaStream_t stream = nullptr, EMULATOR_SITE) {

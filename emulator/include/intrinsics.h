@@ -7,19 +7,21 @@
 // ---- Atomics: a thread is never interrupted between barriers, so a plain update is atomic ----
 
 // clang-format off
-#define EMULATOR_ATOMIC(name, result)                                                                                        \
+#define EMULATOR_ATOMIC(name, trace, result)                                                                                     \
     template <class T>                                                                                                       \
     EMULATOR_UNTRACED __attribute__((noinline)) T name(T* address, typename emulator::Same<T>::type value) {                 \
-        emulator::trace_atomic(address, sizeof(T), __builtin_return_address(0));                                             \
+        emulator::trace(address, sizeof(T), __builtin_return_address(0));                                                    \
         const T old = *address;                                                                                              \
         *address = result;                                                                                                   \
         return old;                                                                                                          \
     }
-#define EMULATOR_ATOMICS(name, result)                                                                                       \
-    EMULATOR_ATOMIC(name, result) EMULATOR_ATOMIC(name##_block, result) EMULATOR_ATOMIC(name##_system, result)
+#define EMULATOR_TRACED_ATOMICS(name, trace, result)                                                                         \
+    EMULATOR_ATOMIC(name, trace, result) EMULATOR_ATOMIC(name##_block, trace, result)                                        \
+    EMULATOR_ATOMIC(name##_system, trace, result)
+#define EMULATOR_ATOMICS(name, result) EMULATOR_TRACED_ATOMICS(name, trace_atomic, result)
 EMULATOR_ATOMICS(atomicAdd, old + value)
 EMULATOR_ATOMICS(atomicSub, old - value)
-EMULATOR_ATOMICS(atomicExch, value)
+EMULATOR_TRACED_ATOMICS(atomicExch, trace_exchange, value)
 EMULATOR_ATOMICS(atomicMin, value < old ? value : old)
 EMULATOR_ATOMICS(atomicMax, old < value ? value : old)
 EMULATOR_ATOMICS(atomicInc, old >= value ? 0 : old + 1)
@@ -28,6 +30,7 @@ EMULATOR_ATOMICS(atomicAnd, old & value)
 EMULATOR_ATOMICS(atomicOr, old | value)
 EMULATOR_ATOMICS(atomicXor, old ^ value)
 #undef EMULATOR_ATOMICS
+#undef EMULATOR_TRACED_ATOMICS
 #undef EMULATOR_ATOMIC
 #define EMULATOR_ATOMIC_CAS(name)                                                                                            \
     template <class T>                                                                                                       \

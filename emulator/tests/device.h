@@ -32,11 +32,11 @@ struct Device {
     }
 };
 
-// Every test starts with nothing counted, forward order and no error.
+// Every test starts with nothing counted, forward order and no error, and with zeros in its arrays.
 class Base : public testing::Test {
 protected:
-    Device<int> ints{192};
-    Device<float> floats{192};
+    Device<int> ints{192, 0};
+    Device<float> floats{192, 0.0f};
     void SetUp() override;
 };
 

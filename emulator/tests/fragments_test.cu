@@ -168,6 +168,7 @@ TEST_F(Fragments, ArchitecturesLackSome) {
     const auto lacks = [](auto fragment, int sm, const char* said) {
         using F = decltype(fragment);
         Device<typename F::storage_element_type> in(8192);
+        cudaMemset(in.data, 0, 8192 * sizeof *in.data);
         emulator::set_architecture(sm);
         load<F><<<1, 32>>>(in.data, 128, true, nullptr);
         if (*said) expect_failure({std::string(said) + "..sm_" + std::to_string(sm)});
@@ -216,6 +217,7 @@ TEST_F(Fragments, LoadsAndStoresOrderNoMemory) {
 template <class F>
 Traffic traffic(int ldm, bool shared) {
     Device<typename F::storage_element_type> in(8192);
+    cudaMemset(in.data, 0, 8192 * sizeof *in.data);
     emulator::reset_counts();
     load<F><<<1, 32, 32768>>>(shared ? nullptr : in.data, ldm, true, nullptr);
     EXPECT_EQ(problem(), "");

@@ -31,7 +31,8 @@ foreach(program
     emulator_test_tensor_copies_trace
     emulator_test_warps_trace
     emulator_test_wgmma_trace
-    emulator_test_wmma_trace)
+    emulator_test_wmma_trace
+    emulator_test_written_trace)
   string(REGEX REPLACE "emulator_test_" "" test ${program})
   string(REGEX REPLACE "_trace$" "" source ${test})
   set(variant "")
@@ -40,7 +41,7 @@ foreach(program
   endif()
   add_emulated_program(${program} tests/${source}_test.cu ${variant})
   set(optimised -O0)  # optimising many small kernels takes longer than running them
-  if(source MATCHES "api|accesses|cublas|half|indices|requests|streams")  # unless lines and widths of inlined copies are tested, or many numbers
+  if(source MATCHES "api|accesses|cublas|half|indices|requests|streams|written")  # unless lines and widths of inlined copies are tested, or many numbers
     set(optimised -O1)
   endif()
   target_compile_options(${program} PRIVATE ${optimised})

@@ -291,6 +291,7 @@ __global__ void load_only(const typename F::storage_element_type* in, int ldm) {
 template <class F>
 void refuses(int ldm, int least) {
     Device<typename F::storage_element_type> in(4096);
+    cudaMemset(in.data, 0, 4096 * sizeof *in.data);
     load_only<F><<<1, 32>>>(in.data, ldm);
     expect_failure({"ldm is " + std::to_string(ldm) + ".." + std::to_string(least)});
     load_only<F><<<1, 32>>>(in.data, 2 * least);

@@ -37,9 +37,11 @@ std::string described(const Conflict& c) {
     const std::string& second = site_of(c.second).where;
     const std::string who = " (" + c.who + ")";
     if (c.first == 0)
-        return "uninitialised shared memory: " + second + does(c.second_kind) +
-               " what no thread of the block has written" + who +
-               (c.why.empty() ? "" : ": " + c.why);
+        return c.global ? "uninitialised device memory: " + second + does(c.second_kind) +
+                              " what nobody has written" + who
+                        : "uninitialised shared memory: " + second + does(c.second_kind) +
+                              " what no thread of the block has written" + who +
+                              (c.why.empty() ? "" : ": " + c.why);
     const std::string& first = site_of(c.first).where;
     if (c.missing == Conflict::wait)
         return "asynchronous copy: " + second + does(c.second_kind) +

@@ -1,0 +1,196 @@
+// Which words of device memory have been written.
+
+#include "emulator/engine/written.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "emulator/trace/lines.h"
+#include "emulator/trace/report.h"
+#include "emulator/trace/tracing.h"
+
+namespace emulator {
+
+void count_as_filling(const void* array, const char* name) {
+    if (Allocation* const a = find_allocation(reinterpret_cast<uintptr_t>(array))) a->name = name;
+}
+
+namespace written {
+
+bool host_has_some;
+
+namespace {
+
+// What cudaMalloc fills memory with: NaN as half, bf16, float and double.
+constexpr uint32_t kFilling = 0xfff7fff7;
+
+uintptr_t number(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
+
+size_t bits_bytes(const Allocation& array) {
+    return ((array.end - array.begin) / kWord / 64 + 1) * sizeof(uint64_t);
+}
+
+// What a copy to the host brought: from the first unwritten word to the last.
+struct Brought {
+    uintptr_t begin, end;
+    uint32_t filling;
+    size_t unwritten, bytes;  // of the whole copy
+    size_t first;  // where the first one lies in the array
+    const char* call;
+    const void* caller;
+    std::string place;
+    uintptr_t array;
+
+    // Of one line: the rows of a cudaMemcpy2D, or the copies of a loop.
+    bool comes_before(const Brought& next) const {
+        return caller == next.caller && place == next.place && array == next.array &&
+               end <= next.begin;
+    }
+    void join(const Brought& next) {
+        end = next.end;
+        unwritten += next.unwritten;
+        bytes += next.bytes;
+    }
+};
+std::vector<Brought>& brought = *new std::vector<Brought>;
+
+std::string place_of(const Brought& b) {
+    return b.place.empty() ? place_of_call(number(b.caller)) : " at " + b.place;
+}
+
+// Of the words of a range: how many are unwritten, the first and the last one.
+struct Unwritten {
+    size_t words = 0, first = 0, last = 0;
+};
+Unwritten find_unwritten(const Allocation& array, uintptr_t begin, size_t bytes) {
+    Unwritten found;
+    const size_t end = (begin + bytes - array.begin) / kWord;
+    for (size_t word = (begin - array.begin + kWord - 1) / kWord; word < end; ++word) {
+        if (word % 64 == 0 && array.written[word / 64] == ~uint64_t(0)) {
+            word += 63;
+            continue;
+        }
+        if (!is_unwritten(array, word)) continue;
+        if (found.words++ == 0) found.first = word;
+        found.last = word;
+    }
+    return found;
+}
+
+void bring(const void* to, const Allocation& array, const void* from, size_t bytes,
+           const char* call, const void* caller, const std::string& place) {
+    const uintptr_t host = number(to), device = number(from);
+    if ((host - device) % kWord) return;
+    brought.erase(
+        std::remove_if(brought.begin(), brought.end(),
+                       [=](const Brought& b) { return b.begin < host + bytes && host < b.end; }),
+        brought.end());
+    const Unwritten found = find_unwritten(array, device, bytes);
+    host_has_some = found.words || !brought.empty();
+    if (!found.words) return;
+    const auto on_host = [&](size_t word) { return host + (array.begin + word * kWord - device); };
+    const Brought now{on_host(found.first),
+                      on_host(found.last + 1),
+                      array.filling,
+                      found.words * kWord,
+                      bytes,
+                      found.first * kWord,
+                      call,
+                      caller,
+                      place,
+                      array.begin};
+    if (!brought.empty() && brought.back().comes_before(now)) brought.back().join(now);
+    else brought.push_back(now);
+}
+
+}  // namespace
+
+void begin_array(Allocation& array) {
+    array.filling = kFilling;
+    const auto words = reinterpret_cast<uint32_t*>(array.begin);
+    const size_t bytes = array.end - array.begin;
+    std::fill_n(words, bytes / kWord, kFilling);
+    std::memset(words + bytes / kWord, 0xff, bytes % kWord);
+    if (!compiled_for_tracing) return;
+    void* const bits = mmap(nullptr, bits_bytes(array), PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    array.written = bits == MAP_FAILED ? nullptr : static_cast<uint64_t*>(bits);
+}
+
+void end_array(Allocation& array) {
+    if (array.written) munmap(array.written, bits_bytes(array));
+    array.written = nullptr;
+}
+
+void mark_all(const void* begin, size_t bytes) {
+    const Allocation* const array = find_allocation(number(begin));
+    if (!array || !array->written || !bytes) return;
+    mark(*array, number(begin), std::min<size_t>(bytes, array->end - number(begin)));
+}
+
+void note_copy(const void* to, const void* from, size_t bytes, const char* call, const void* caller,
+               const std::string& place) {
+    Allocation* const target = find_allocation(number(to));
+    const Allocation* source = find_allocation(number(from));
+    if (source && !source->written) source = nullptr;
+    if (!target && source) return bring(to, *source, from, bytes, call, caller, place);
+    if (!target || !target->written) return;
+    if (target->name && !source) {  // what the host copies there is a filling
+        std::memset(target->written, 0, bits_bytes(*target));
+        std::memcpy(&target->filling, from, std::min(bytes, kWord));
+        return;
+    }
+    mark(*target, number(to), bytes);
+    if (!source || (number(to) - number(from)) % kWord) return;
+    const size_t end = (number(from) + bytes - source->begin) / kWord;
+    for (size_t word = (number(from) - source->begin + kWord - 1) / kWord; word < end; ++word)
+        if (is_unwritten(*source, word)) {
+            const size_t there =
+                (number(to) - target->begin + source->begin + word * kWord - number(from)) / kWord;
+            target->written[there / 64] &= ~(uint64_t(1) << there % 64);
+        }
+}
+
+std::string describe(const Allocation& array) {
+    return "the " + std::to_string(array.end - array.begin) + " bytes " +
+           (array.name ? "of " + std::string(array.name)
+                       : "that cudaMalloc" + place_of_call(number(array.caller)) + " allocated");
+}
+
+static bool failed;
+static uint64_t failed_since;
+void note_failed_launch() {
+    failed = true;
+    failed_since = resets;
+}
+bool all_launches_succeeded() { return !failed || failed_since != resets; }
+
+void host_reads(const void* pointer, size_t bytes, const void* pc) {
+    const uintptr_t address = number(pointer);
+    for (size_t i = 0; i < brought.size(); ++i) {
+        const Brought b = brought[i];
+        if (address < b.begin || b.end < address + bytes) continue;
+        // The host may have written its copy meanwhile.
+        for (uintptr_t at = address / kWord * kWord; at < address + bytes; at += kWord)
+            if (std::memcmp(reinterpret_cast<const void*>(at), &b.filling, kWord) != 0) return;
+        brought.erase(brought.begin() + i);
+        host_has_some = !brought.empty();
+        if (!all_launches_succeeded()) return;
+        const Allocation* const array = find_allocation(b.array);
+        const std::string line = find_lines({number(pc)})[0];
+        report_problem(
+            "uninitialised device memory: " + (line.empty() ? "the host" : line) +
+            " reads on the host what nobody has written: " + std::to_string(b.unwritten) +
+            " of the " + std::to_string(b.bytes) + " bytes that " + b.call + place_of(b) +
+            " copied, the first at byte " + std::to_string(b.first) + " of " +
+            (array ? describe(*array) : "memory that is freed now") +
+            (b.first ? " (does the grid cover it?)" : ""));
+        return;
+    }
+}
+
+}  // namespace written
+}  // namespace emulator

@@ -1,0 +1,59 @@
+// Which words of device memory have been written. Memory that no kernel, copy or fill has written
+// must not be read, and its content must not be used by the host.
+#pragma once
+
+#include <cstring>
+#include <string>
+
+#include "emulator/engine/device_memory.h"
+
+namespace emulator::written {
+
+// A word of 4 bytes counts as unwritten as long as nobody was seen to write any of it and it still
+// holds the filling of its array. What is not seen (a block that is not traced, memset() in a
+// kernel) therefore causes no false report.
+constexpr size_t kWord = 4;
+
+void begin_array(Allocation& array);  // fills it; in a traced program nobody has written it yet
+void end_array(Allocation& array);
+
+inline void mark(const Allocation& array, uintptr_t address, size_t bytes) {
+    const size_t last = (address + bytes - 1 - array.begin) / kWord;
+    for (size_t word = (address - array.begin) / kWord; word <= last; ++word)
+        array.written[word / 64] |= uint64_t(1) << word % 64;
+}
+inline bool is_unwritten(const Allocation& array, size_t word) {
+    uint32_t content;
+    if (array.written[word / 64] >> word % 64 & 1) return false;
+    std::memcpy(&content, reinterpret_cast<const char*>(array.begin) + word * kWord, kWord);
+    return content == array.filling;
+}
+// Whether nobody has written any of these bytes. A vector load may reach past what was written, and
+// a struct has padding, so that a part is enough.
+inline bool all_unwritten(const Allocation& array, uintptr_t address, size_t bytes) {
+    const size_t last = (address + bytes - 1 - array.begin) / kWord;
+    for (size_t word = (address - array.begin) / kWord; word <= last; ++word)
+        if (!is_unwritten(array, word)) return false;
+    return true;
+}
+
+// The host writes these bytes, or does not write them and leaves them out as padding.
+void mark_all(const void* begin, size_t bytes);
+// A copy, before or after it was made. It passes on what is unwritten; of the host's memory all is
+// written. call, caller, place: as in streams::copy().
+void note_copy(const void* to, const void* from, size_t bytes, const char* call, const void* caller,
+               const std::string& place);
+
+// "the 400 bytes that cudaMalloc at mine.cu:31 allocated"
+std::string describe(const Allocation& array);
+
+// Because a launch has failed, it has not written its results. That is no fault of its own, and
+// from then on until reset_counts() nothing unwritten is reported.
+void note_failed_launch();
+bool all_launches_succeeded();
+
+// While the host has copies of unwritten memory, host_reads() looks at what its traced code reads.
+extern bool host_has_some;
+void host_reads(const void* address, size_t bytes, const void* pc);
+
+}  // namespace emulator::written

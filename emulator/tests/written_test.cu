@@ -1,0 +1,158 @@
+// Device memory that nobody has written: who may not read it, and what counts as written.
+#include "device.h"
+
+namespace {
+
+class Written : public Base {
+protected:
+    float* unwritten = nullptr;
+    void SetUp() override {
+        Base::SetUp();
+        ASSERT_EQ(cudaMalloc(&unwritten, 256), cudaSuccess);  // @malloc
+    }
+    void TearDown() override { cudaFree(unwritten); }
+};
+
+__global__ void add_one(const float* in, float* out) {
+    out[threadIdx.x] = in[threadIdx.x] + 1;  // @add_one
+}
+__global__ void add_up(float* sum) {
+    atomicAdd(sum + threadIdx.x % 4, 1.0f);  // @add_up
+}
+__global__ void exchange(float* sum) {
+    atomicExch(sum + threadIdx.x, 0.0f);
+    atomicAdd(sum + threadIdx.x, 1.0f);
+}
+__global__ void write(float* out) { out[threadIdx.x] = 1; }
+__global__ void read_vectors(const float4* in, float* out) {
+    out[threadIdx.x] = in[threadIdx.x].x;  // @vector
+}
+
+TEST_F(Written, AKernelReadsWhatNobodyHasWritten) {
+    add_one<<<1, 64>>>(unwritten, floats.data);
+    expect_problem(
+        {"uninitialised device memory: @add_one reads what nobody has written (byte 0 of "
+         "the 256 bytes that cudaMalloc at @malloc allocated, block 0, thread 0)..63 more"});
+    write<<<1, 63>>>(unwritten);
+    add_one<<<1, 63>>>(unwritten, floats.data);
+    expect_silence();
+    add_one<<<1, 64>>>(unwritten, floats.data);
+    expect_problem({"@add_one reads what nobody has written (byte 252 of..thread 63)"});
+}
+
+TEST_F(Written, AnAtomicReadsAndWrites) {
+    add_up<<<1, 64>>>(unwritten);
+    expect_problem({"@add_up adds to what nobody has written (byte 0 of..3 more"});
+    add_up<<<1, 64>>>(unwritten);
+    expect_silence();
+    exchange<<<1, 64>>>(unwritten);
+    expect_silence();
+}
+
+TEST_F(Written, AVectorMayReachPastIt) {
+    write<<<1, 61>>>(unwritten);
+    read_vectors<<<1, 16>>>(reinterpret_cast<float4*>(unwritten), floats.data);
+    expect_silence();
+    float* other;
+    cudaMalloc(&other, 256);
+    write<<<1, 60>>>(other);
+    read_vectors<<<1, 16>>>(reinterpret_cast<float4*>(other), floats.data);
+    expect_problem({"@vector reads what nobody has written (byte 240 of"});
+    cudaFree(other);
+}
+
+TEST_F(Written, ByCopiesAndFills) {
+    const std::vector<float> ones(64, 1);
+    cudaMemcpy(unwritten, ones.data(), 128, cudaMemcpyHostToDevice);
+    cudaMemset(unwritten + 32, 0, 128);
+    add_one<<<1, 64>>>(unwritten, floats.data);
+    expect_silence();
+    float *none, *copied;
+    cudaMalloc(&none, 256);
+    cudaMalloc(&copied, 256);
+    cudaMemcpy(none, unwritten, 128, cudaMemcpyDeviceToDevice);
+    cudaMemcpy(copied, none, 256, cudaMemcpyDeviceToDevice);
+    expect_silence();
+    add_one<<<1, 64>>>(copied, floats.data);
+    expect_problem({"@add_one reads what nobody has written (byte 128 of..31 more"});
+    cudaFree(none);
+    cudaFree(copied);
+}
+
+TEST_F(Written, PaddingNeedNotBe) {
+    const std::vector<float> ones(100, 1);
+    size_t pitch;
+    float *pitched, *own;
+    cudaMallocPitch(&pitched, &pitch, 40, 10);
+    cudaMalloc(&own, 640);
+    cudaMemcpy2D(pitched, pitch, ones.data(), 40, 40, 10, cudaMemcpyHostToDevice);
+    cudaMemcpy2D(own, 64, ones.data(), 40, 40, 10, cudaMemcpyHostToDevice);
+    add_one<<<1, 160>>>(pitched, floats.data);
+    add_one<<<1, 160>>>(own, floats.data);
+    expect_silence();
+    cudaFree(pitched);
+    cudaFree(own);
+}
+
+TEST_F(Written, TheHostUsesWhatNobodyHasWritten) {
+    write<<<1, 60>>>(unwritten);
+    std::vector<float> host(64);
+    cudaMemcpy(host.data(), unwritten, 256, cudaMemcpyDeviceToHost);  // @copy
+    float sum = 0;
+    for (int i = 0; i < 60; ++i) sum += host[i];
+    EXPECT_EQ(sum, 60);
+    expect_silence();
+    sum += host[60];  // @use
+    EXPECT_NE(sum, sum);
+    expect_problem(
+        {"uninitialised device memory: @use reads on the host what nobody has written: "
+         "16 of the 256 bytes that cudaMemcpy at @copy copied, the first at byte 240 of "
+         "the 256 bytes that cudaMalloc at @malloc allocated (does the grid cover it?)"});
+    cudaMemcpy(host.data(), unwritten, 256, cudaMemcpyDeviceToHost);
+    host[60] = 1;
+    EXPECT_EQ(host[60], 1) << "the host has written it meanwhile";
+    expect_silence();
+    float one;
+    cudaMemcpyAsync(&one, unwritten + 63, 4, cudaMemcpyDeviceToHost);  // @async
+    EXPECT_NE(one, one);
+    expect_problem({"4 of the 4 bytes that cudaMemcpy at @async copied, the first at byte 252"});
+}
+
+TEST_F(Written, RowsThatTheHostCopies) {
+    std::vector<float> host(40);
+    cudaMemcpy2D(host.data(), 40, unwritten, 64, 40, 4, cudaMemcpyDeviceToHost);  // @rows
+    float sum = 0;
+    for (const float f : host) sum += f;
+    EXPECT_NE(sum, sum);
+    expect_problem({"160 of the 160 bytes that cudaMemcpy2D at @rows copied, the first at byte 0"});
+}
+
+TEST_F(Written, ByALaunchThatIsNotTraced) {
+    emulator::set_tracing(false);
+    write<<<1, 64>>>(unwritten);
+    emulator::set_tracing(true);
+    add_one<<<1, 64>>>(unwritten, floats.data);
+    expect_silence();
+}
+
+TEST_F(Written, NotByALaunchThatFailed) {
+    write<<<1, 2048>>>(unwritten);  // @fails
+    expect_failure({"the launch at @fails asks for blocks"}, cudaErrorInvalidConfiguration);
+    write<<<1, 2048>>>(unwritten);  // @again
+    cudaGetLastError();
+    add_one<<<1, 64>>>(unwritten, floats.data);
+    expect_problem({"the launch at @again asks for blocks"});  // and not that nothing was written
+}
+
+TEST_F(Written, NotByAFilling) {
+    emulator::count_as_filling(unwritten, "C");
+    const std::vector<float> filling(64, 7);
+    cudaMemcpy(unwritten, filling.data(), 256, cudaMemcpyHostToDevice);
+    write<<<1, 63>>>(unwritten);
+    add_one<<<1, 64>>>(unwritten, floats.data);
+    expect_problem(
+        {"@add_one reads what nobody has written (byte 252 of the 256 bytes of C, block 0"});
+    EXPECT_EQ(floats.host()[63], 8);
+}
+
+}  // namespace
