@@ -159,7 +159,7 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned) {
 }
 
 static void free_memory(Allocation& a, const void* caller) {
-    streams::host_waits_for_all();
+    if (!streams::in_a_stream()) streams::host_waits_for_all();  // cudaFreeAsync does not wait
     accesses::forget(a);
     written::end_array(a);
     remove_allocation(a, caller);

@@ -7,6 +7,9 @@
 // everything that the host had waited for before it called the operation. The default stream waits
 // for all other streams except those that are created as non-blocking, and these other streams wait
 // for it.
+//
+// Likewise the host: what it accesses itself must not be what an operation for which it has not
+// waited accesses, if one of the two writes. These are accesses to pinned and to managed memory.
 
 #include "emulator/api/streams.h"
 
@@ -16,11 +19,13 @@
 #include <utility>
 #include <vector>
 
+#include "emulator/engine/accesses.h"
 #include "emulator/engine/clocks.h"
 #include "emulator/engine/races.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
 #include "emulator/trace/sites.h"
+#include "emulator/trace/tracing.h"
 
 namespace emulator {
 namespace {
@@ -30,7 +35,7 @@ using Known = std::map<cudaStream_t, uint64_t>;  // how many operations of each 
 struct Operation {
     cudaStream_t stream;
     uint64_t number;  // in its stream, from 1 on
-    const char* name;
+    std::string name;
     std::string place;  // of the call; "": looked up from `caller` when it is needed
     uintptr_t caller = 0;  // the return address of the call
     bool launch = false;
@@ -48,10 +53,8 @@ struct Operation {
         return offset < width || std::max(from, begin) + (pitch - offset) < std::min(to, end);
     }
     std::string call() const { return place.empty() ? std::to_string(caller) : place; }
-    std::string where() const {
-        const std::string at = place.empty() ? find_lines({caller})[0] : place;
-        return std::string("the ") + name + (at.empty() ? "" : " at " + at);
-    }
+    std::string at() const { return place.empty() ? place_of_call(caller) : " at " + place; }
+    std::string where() const { return "the " + name + at(); }
 };
 
 constexpr size_t kMost = 1000;  // operations that are kept
@@ -93,10 +96,13 @@ Known all_of(cudaStream_t stream) {
     return all;
 }
 
+void look_at_host();
+
 void complete(const Known& operations) {  // the host has waited for them
     join(host, operations);
     const auto over = [](const Operation& o) { return o.number <= host[o.stream]; };
     earlier.erase(std::remove_if(earlier.begin(), earlier.end(), over), earlier.end());
+    look_at_host();
 }
 
 void begin(const char* name) {
@@ -114,10 +120,17 @@ void begin(const char* name) {
 void keep(const Operation& operation) {
     if (earlier.size() == kMost) earlier.erase(earlier.begin());
     earlier.push_back(operation);
+    look_at_host();
 }
 
 const char* verb(trace::Kind kind) {
     return kind == trace::kRead ? " reads" : kind == trace::kWrite ? " writes" : " adds to";
+}
+
+// Whether the problem with these two calls is reported for the first time.
+bool is_new(const std::string& calls) {
+    if (std::exchange(reported_since, resets) != resets) reported.clear();
+    return reported.insert(calls).second;
 }
 
 // site: the access of a launch's kernel; 0 where a copy does it.
@@ -130,8 +143,7 @@ void report(const Operation& then, trace::Kind kind_then, uint16_t site_then, tr
             uint16_t site) {
     if (std::count(reported_with_now.begin(), reported_with_now.end(), &then)) return;
     reported_with_now.push_back(&then);
-    if (std::exchange(reported_since, resets) != resets) reported.clear();
-    if (!reported.insert(then.call() + " " + now.call()).second) return;
+    if (!is_new(then.call() + " " + now.call())) return;
     report_problem("race between streams: " + who(now, site) + verb(kind) + " what " +
                    who(then, site_then) + verb(kind_then) + " (" + now.where() + " and " +
                    then.where() +
@@ -155,6 +167,85 @@ void check_launch(uint32_t clock, trace::Kind kind_then, uint16_t site_then, tra
 }
 
 constexpr races::Earlier kEarlier = {check_copies, check_launch};
+
+// ---- The host's own accesses --------------------------------------------------------------------
+
+// "cudaStreamSynchronize(s)": what makes the host wait for the operation.
+std::string wait_for(const Operation& operation) {
+    if (!operation.stream) return "cudaDeviceSynchronize()";
+    std::string stream;
+    if (operation.launch) stream = launch_argument(operation.place, 3);
+    else
+        for (const auto& [call, number] :
+             {std::pair("cudaMemcpyAsync", 4u), std::pair("cudaMemsetAsync", 3u)})
+            if (stream.empty()) stream = call_argument(operation.place, call, number);
+    return "cudaStreamSynchronize(" + stream + ")" + (stream.empty() ? " of its stream" : "");
+}
+
+// "h, which the copy at mine.cu:16" or "what mine.cu:4": what did the access then, for a sentence
+// that goes on with a verb. site: as for who().
+std::string which(const Operation& operation, uint16_t site) {
+    if (site || operation.name.find("cudaMemcpy") != 0) return "what " + who(operation, site);
+    const std::string name =
+        call_argument(operation.place, "cudaMemcpyAsync", operation.writes ? 0 : 1);
+    return (name.empty() ? "what" : name + ", which") + " the copy" + operation.at();
+}
+
+// The last operation that the host's access conflicts with, and its access.
+struct Conflicting {
+    const Operation* operation = nullptr;
+    trace::Kind kind = trace::kRead;
+    uint16_t site = 0;
+} conflicting;
+
+void keep_last(const Operation& operation, trace::Kind kind, uint16_t site) {
+    if (!conflicting.operation || conflicting.operation <= &operation)
+        conflicting = {&operation, kind, site};
+}
+
+void report_host(trace::Kind kind, uintptr_t caller) {
+    const auto& [then, kind_then, site] = conflicting;
+    const std::string place = find_lines({caller})[0];
+    if (!is_new(then->call() + " " + (place.empty() ? std::to_string(caller) : place))) return;
+    report_problem("missing wait:" + (place.empty() ? "" : " " + place + ":") + " the host" +
+                   verb(kind) + " " + which(*then, site) + " may still be " +
+                   (kind_then == trace::kRead    ? "reading"
+                    : kind_then == trace::kWrite ? "writing"
+                                                 : "adding to") +
+                   (then->launch ? ", in " + then->where() : "") + ": " + wait_for(*then) +
+                   " is missing");
+}
+
+// polls: the host sees what the operation has done, so it waits for the operation.
+void check_host(const void* address, size_t bytes, trace::Kind kind, bool polls, const void* pc) {
+    if (has_stream) return;  // a function that the stream calls (cudaLaunchHostFunc)
+    const auto begin = reinterpret_cast<uintptr_t>(address), end = begin + bytes;
+    const Allocation* const memory = find_allocation(begin);
+    if (!memory || memory->kind == Memory::device) return;
+    conflicting = {};
+    for (const Operation& o : earlier)
+        if (!o.launch && o.touches(begin, end) && (o.writes || kind != trace::kRead))
+            keep_last(o, o.writes ? trace::kWrite : trace::kRead, 0);
+    constexpr races::Earlier kOfHost = {
+        nullptr, [](uint32_t clock, trace::Kind kind, uint16_t site, trace::Kind, uint16_t) {
+            for (const Operation& o : earlier)
+                if (o.launch && o.first_clock < clock && clock <= o.last_clock)
+                    keep_last(o, kind, site);
+        }};
+    races::check_launches(kOfHost, *memory, begin, end, kind);
+    if (!conflicting.operation) return;
+    if (!polls) report_host(kind, reinterpret_cast<uintptr_t>(pc));
+    // Now it has waited, or would have: one missing wait is reported once.
+    complete(all_of(conflicting.operation->stream));
+}
+
+// Whether it is worthwhile to look at the host's accesses.
+void look_at_host() {
+    const auto host_can_access = [](const Allocation& a) { return a.kind != Memory::device; };
+    const bool any = compiled_for_tracing && !earlier.empty() &&
+                     std::any_of(allocations.begin(), allocations.end(), host_can_access);
+    accesses::of_host = any ? check_host : nullptr;
+}
 
 }  // namespace
 
@@ -220,6 +311,7 @@ void begin_launch(const char* file, int line) {
     now.place = short_path(file) + ":" + std::to_string(line);
     now.launch = true;
     now.first_clock = clocks::state.last;
+    accesses::of_host = nullptr;
     races::earlier = tracing() && !unordered.empty() ? &kEarlier : nullptr;
 }
 
@@ -239,6 +331,7 @@ void host_waits_for(cudaEvent_t event) { complete(events[event]); }
 void host_waits_for_all() {
     for (const auto& [stream, operations] : known) join(host, operations);
     earlier.clear();
+    look_at_host();
 }
 
 void forget(cudaEvent_t event) { events.erase(event); }
@@ -248,6 +341,7 @@ void forget() {
     events.clear();
     host.clear();
     non_blocking.clear();
+    look_at_host();
 }
 
 }  // namespace streams

@@ -269,6 +269,8 @@ double host_bytes(double device_bytes) {
 
 namespace accesses {
 
+void (*of_host)(const void*, size_t, Kind, bool, const void*);
+
 void begin_launch() {
     if (!traced) return;
     count_threads(run.threads);

@@ -20,6 +20,11 @@ std::string describe_address(uintptr_t address, int width);
 std::string past_multiple(uintptr_t address, int width);  // describes a misaligned address
 
 namespace accesses {
+// If it is not null: called for each access by host code that is compiled for tracing. polls: the
+// access is volatile or atomic.
+extern void (*of_host)(const void* address, size_t bytes, trace::Kind kind, bool polls,
+                       const void* pc);
+
 void begin_launch();
 void begin_block();
 void end_interval();  // every thread of the block is at the barrier, or has returned

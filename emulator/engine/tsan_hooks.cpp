@@ -15,26 +15,26 @@
 namespace {
 
 using emulator::in_kernel;
+using emulator::accesses::note_compiled;
+using emulator::accesses::of_host;
 using emulator::trace::kRead;
 using emulator::trace::kWrite;
-
-void access(const void* p, int bytes, emulator::trace::Kind kind, const void* pc, bool aligned) {
-    emulator::accesses::note_compiled(p, bytes, kind, pc, aligned);
-}
 
 [[gnu::noinline, gnu::cold]] void host_reads(const void* p, size_t bytes, const void* pc) {
     if (!emulator::run.running) emulator::written::host_reads(p, bytes, pc);
 }
-void host_access(const void* p, size_t bytes, emulator::trace::Kind kind, const void* pc) {
+void host_access(const void* p, size_t bytes, emulator::trace::Kind kind, bool polls,
+                 const void* pc) {
     if (kind == kRead && emulator::written::host_has_some) host_reads(p, bytes, pc);
+    if (of_host) of_host(p, bytes, kind, polls, pc);
 }
 
 void access_range(const void* pointer, size_t bytes, emulator::trace::Kind kind, const void* pc) {
-    if (!in_kernel) return host_access(pointer, bytes, kind, pc);
+    if (!in_kernel) return host_access(pointer, bytes, kind, false, pc);
     // A GPU's widest access has 16 bytes.
     for (auto p = static_cast<const char*>(pointer); bytes > 0;) {
         const int width = int(std::min<size_t>(bytes, 16));
-        access(p, width, kind, pc, false);
+        note_compiled(p, width, kind, pc, false);
         p += width;
         bytes -= width;
     }
@@ -50,24 +50,26 @@ void __tsan_func_exit() {}
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 
-// unaligned: the source allows any address, as memcpy does.
-#define READ_WRITE(bytes, prefix, aligned)                      \
-    void __tsan_##prefix##read##bytes(void* p) {                \
-        if (in_kernel) access(p, bytes, kRead, HERE, aligned);  \
-        else host_access(p, bytes, kRead, HERE);                \
-    }                                                           \
-    void __tsan_##prefix##write##bytes(void* p) {               \
-        if (in_kernel) access(p, bytes, kWrite, HERE, aligned); \
+#define READ_WRITE(bytes, prefix, aligned, polls)                      \
+    void __tsan_##prefix##read##bytes(void* p) {                       \
+        if (in_kernel) note_compiled(p, bytes, kRead, HERE, aligned);  \
+        else host_access(p, bytes, kRead, polls, HERE);                \
+    }                                                                  \
+    void __tsan_##prefix##write##bytes(void* p) {                      \
+        if (in_kernel) note_compiled(p, bytes, kWrite, HERE, aligned); \
+        else host_access(p, bytes, kWrite, polls, HERE);               \
     }
-READ_WRITE(1, , true)
-READ_WRITE(2, , true)
-READ_WRITE(4, , true)
-READ_WRITE(8, , true)
-READ_WRITE(16, , true)
-READ_WRITE(2, unaligned_, false)
-READ_WRITE(4, unaligned_, false)
-READ_WRITE(8, unaligned_, false)
-READ_WRITE(16, unaligned_, false)
+// unaligned: the source allows any address, as memcpy does.
+#define READ_WRITES(bytes)                      \
+    READ_WRITE(bytes, , true, false)            \
+    READ_WRITE(bytes, unaligned_, false, false) \
+    READ_WRITE(bytes, volatile_, true, true)    \
+    READ_WRITE(bytes, unaligned_volatile_, false, true)
+READ_WRITES(1)
+READ_WRITES(2)
+READ_WRITES(4)
+READ_WRITES(8)
+READ_WRITES(16)
 
 void __tsan_read_range(void* p, size_t bytes) { access_range(p, bytes, kRead, HERE); }
 void __tsan_write_range(void* p, size_t bytes) { access_range(p, bytes, kWrite, HERE); }
@@ -98,27 +100,28 @@ void* __tsan_memset(void* to, int value, size_t bytes) {
         return __atomic_compare_exchange_n(p, expected, v, weak, __ATOMIC_SEQ_CST,                 \
                                            __ATOMIC_SEQ_CST);                                      \
     }
-#define ATOMICS(bits, T)                                                                         \
-    T __tsan_atomic##bits##_load(const volatile T* p, int) {                                     \
-        return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                             \
-    }                                                                                            \
-    void __tsan_atomic##bits##_store(volatile T* p, T v, int) {                                  \
-        __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                \
-    }                                                                                            \
-    T __tsan_atomic##bits##_exchange(volatile T* p, T v, int) {                                  \
-        return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                      \
-    }                                                                                            \
-    ATOMIC_FETCH(bits, T, add)                                                                   \
-    ATOMIC_FETCH(bits, T, sub)                                                                   \
-    ATOMIC_FETCH(bits, T, and)                                                                   \
-    ATOMIC_FETCH(bits, T, or)                                                                    \
-    ATOMIC_FETCH(bits, T, xor)                                                                   \
-    ATOMIC_FETCH(bits, T, nand)                                                                  \
-    ATOMIC_COMPARE(bits, T, strong, false)                                                       \
-    ATOMIC_COMPARE(bits, T, weak, true)                                                          \
-    T __tsan_atomic##bits##_compare_exchange_val(volatile T* p, T expected, T v, int, int) {     \
-        __atomic_compare_exchange_n(p, &expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
-        return expected;                                                                         \
+#define ATOMICS(bits, T)                                                                           \
+    T __tsan_atomic##bits##_load(const volatile T* p, int) {                                       \
+        if (!in_kernel && of_host) of_host(const_cast<const T*>(p), sizeof *p, kRead, true, HERE); \
+        return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                               \
+    }                                                                                              \
+    void __tsan_atomic##bits##_store(volatile T* p, T v, int) {                                    \
+        __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                  \
+    }                                                                                              \
+    T __tsan_atomic##bits##_exchange(volatile T* p, T v, int) {                                    \
+        return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                        \
+    }                                                                                              \
+    ATOMIC_FETCH(bits, T, add)                                                                     \
+    ATOMIC_FETCH(bits, T, sub)                                                                     \
+    ATOMIC_FETCH(bits, T, and)                                                                     \
+    ATOMIC_FETCH(bits, T, or)                                                                      \
+    ATOMIC_FETCH(bits, T, xor)                                                                     \
+    ATOMIC_FETCH(bits, T, nand)                                                                    \
+    ATOMIC_COMPARE(bits, T, strong, false)                                                         \
+    ATOMIC_COMPARE(bits, T, weak, true)                                                            \
+    T __tsan_atomic##bits##_compare_exchange_val(volatile T* p, T expected, T v, int, int) {       \
+        __atomic_compare_exchange_n(p, &expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);   \
+        return expected;                                                                           \
     }
 ATOMICS(8, uint8_t)
 ATOMICS(16, uint16_t)

@@ -24,7 +24,7 @@ unsigned rank_with(const Mbarrier& b) {
 std::string name_in_rank(const Mbarrier& barrier) {
     const auto address = reinterpret_cast<uintptr_t>(barrier.memory);
     const size_t offset = address - reinterpret_cast<uintptr_t>(run.shared);
-    const std::string argument = first_argument(site_name(barrier.site), "mbarrier_init");
+    const std::string argument = call_argument(site_name(barrier.site), "mbarrier_init", 0);
     const SharedArray* const array = shared_names::array_at(address);
     if (array && array->extents.element == sizeof *barrier.memory &&
         (!array->pointer || argument.empty() || argument.find(array->name) != argument.npos))

@@ -123,7 +123,11 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 // Allocates exactly `bytes` and fills them with 0xff, so that floats are NaN until written.
 cudaError_t cudaMalloc(void** pointer, size_t bytes);
 cudaError_t cudaFree(void* pointer);
-inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return cudaFree(pointer); }
+inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream, EMULATOR_SITE) {
+    if (emulator::captured(stream)) return cudaFree(pointer);
+    return emulator::in_stream(
+        stream, [=] { return cudaFree(pointer); }, file, line);
+}
 // Host memory that kernels may also access, as with unified addressing.
 cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags = cudaMemAttachGlobal);
 cudaError_t cudaMallocHost(void** pointer, size_t bytes, unsigned flags = 0);

@@ -1,4 +1,6 @@
 // Operations in two streams, traced: with and without an order between them.
+#include <functional>
+
 #include "device.h"
 
 namespace {
@@ -174,6 +176,161 @@ TEST_F(Streams, AreReportedOnce) {
     // One for each order of the two.
     EXPECT_EQ(emulator::counts().problems.size(), 2u) << problem();
     emulator::reset_counts();
+}
+
+// ---- What the host accesses itself --------------------------------------------------------------
+
+class HostWaits : public Streams {
+protected:
+    int *managed, *device = ints.data, seen;
+    void SetUp() override {
+        Streams::SetUp();
+        create(kNonBlocking);
+        cudaMallocManaged(&managed, 256);
+    }
+    void TearDown() override {
+        cudaFree(managed);
+        Streams::TearDown();
+    }
+    void download() {
+        cudaMemcpyAsync(pinned, device, 128, cudaMemcpyDeviceToHost, s);  // @download
+    }
+    void upload() {
+        cudaMemcpyAsync(device, pinned, 128, cudaMemcpyHostToDevice, s);  // @upload
+    }
+    void read(const int* from) {
+        seen = *from;  // @host_reads
+    }
+    void write(int* to) {
+        *to = 1;  // @host_writes
+    }
+};
+
+TEST_F(HostWaits, ForACopy) {
+    download();
+    read(pinned + 31);
+    expect_problem(
+        {"missing wait: @host_reads: the host reads pinned, which the copy at @download "
+         "may still be writing: cudaStreamSynchronize(s) is missing"});
+    download();
+    write(pinned);
+    expect_problem(
+        {"missing wait: @host_writes: the host writes pinned, which the copy at "
+         "@download may still be writing"});
+    upload();
+    write(pinned);
+    expect_problem(
+        {"missing wait: @host_writes: the host writes pinned, which the copy at @upload "
+         "may still be reading: cudaStreamSynchronize(s) is missing"});
+    upload();
+    read(pinned);  // both read
+    write(pinned + 32);  // another part
+    expect_silence();
+    cudaDeviceSynchronize();
+    cudaMemsetAsync(pinned, 0, 128, t);  // @fill_async
+    read(pinned);
+    expect_problem(
+        {"the host reads what the cudaMemset at @fill_async may still be writing: "
+         "cudaStreamSynchronize(t) is missing"});
+}
+
+TEST_F(HostWaits, ForALaunch) {
+    add_one<<<1, 32>>>(managed);  // @launch
+    write(managed + 32);
+    expect_silence();
+    read(managed + 31);
+    expect_problem(
+        {"missing wait: @host_reads: the host reads what @add may still be writing, in "
+         "the launch at @launch: cudaDeviceSynchronize() is missing"});
+    cudaMemset(sum.data, 0, 4);
+    cudaDeviceSynchronize();
+    sum_up<<<1, 32, 0, t>>>(managed, sum.data);  // @launch_in_t
+    read(managed);
+    expect_silence();
+    write(managed);
+    expect_problem(
+        {"missing wait: @host_writes: the host writes what @sum may still be reading, "
+         "in the launch at @launch_in_t: cudaStreamSynchronize(t) is missing"});
+}
+
+TEST_F(HostWaits, InEachOfTheseWays) {
+    int own;
+    const std::pair<const char*, std::function<void()>> ways[] = {
+        {"stream", [&] { cudaStreamSynchronize(s); }},
+        {"device", [] { cudaDeviceSynchronize(); }},
+        {"query", [&] { EXPECT_EQ(cudaStreamQuery(s), cudaSuccess); }},
+        {"event",
+         [&] {
+             cudaEventRecord(event, s);
+             cudaEventSynchronize(event);
+         }},
+        {"a later stream",
+         [&] {
+             cudaEventRecord(event, s);
+             cudaStreamWaitEvent(t, event, 0);
+             cudaStreamSynchronize(t);
+         }},
+        {"pageable memory", [&] { cudaMemcpyAsync(&own, device, 4, cudaMemcpyDeviceToHost, s); }},
+        {"free", [] { Device<int> other(1); }},
+        {"polling", [&] { EXPECT_EQ(*static_cast<volatile int*>(pinned), 0); }},
+    };
+    cudaMemset(device, 0, 256);
+    for (const auto& [name, wait] : ways) {
+        SCOPED_TRACE(name);
+        cudaDeviceSynchronize();
+        download();
+        wait();
+        read(pinned);
+        write(pinned);
+        expect_silence();
+    }
+    const std::pair<const char*, std::function<void()>> no_ways[] = {
+        {"another stream", [&] { cudaStreamSynchronize(t); }},
+        {"an earlier event", [&] { cudaEventSynchronize(event); }},
+        {"an event",
+         [&] {
+             cudaEventRecord(event, s);
+             cudaStreamWaitEvent(t, event, 0);
+         }},
+        {"the default stream", [&] { cudaMemcpy(&own, device, 4, cudaMemcpyDeviceToHost); }},
+        {"a free in the stream",
+         [&] {
+             cudaMallocAsync(&managed, 4, s);
+             cudaFreeAsync(managed, s);
+             managed = nullptr;
+         }},
+    };
+    for (const auto& [name, wait] : no_ways) {
+        SCOPED_TRACE(name);
+        cudaEventRecord(event, s);
+        cudaDeviceSynchronize();
+        download();
+        wait();
+        read(pinned);
+        expect_problem({"missing wait: @host_reads"});
+    }
+}
+
+// One missing wait is one problem, however often and in how many places the host then looks.
+TEST_F(HostWaits, AreReportedOnce) {
+    for (int i = 0; i < 3; ++i) {
+        upload();
+        add_one<<<1, 32, 0, s>>>(device);
+        download();
+        read(pinned);
+        write(pinned + 1);
+    }
+    expect_problem({"missing wait: @host_reads"});
+}
+
+// A function that a stream calls comes after what the stream has done.
+TEST_F(HostWaits, NotInTheStreamItself) {
+    download();
+    cudaLaunchHostFunc(
+        s, [](void* p) { ++*static_cast<int*>(p); }, pinned);
+    cudaStreamSynchronize(s);
+    read(pinned);
+    expect_silence();
 }
 
 }  // namespace

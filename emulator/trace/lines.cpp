@@ -137,18 +137,32 @@ std::string element_ending_at(const std::string& place, size_t column) {
     return line.substr(begin, column - begin);
 }
 
-std::string first_argument(const std::string& place, const std::string& function) {
-    const std::string line = source_line(place), call = function + "(";
-    const size_t begin = line.find(call);
-    if (begin == line.npos) return "";
+// Argument `number` of those that begin at `begin` and end with a bracket.
+static std::string argument_from(const std::string& line, size_t begin, unsigned number) {
     int depth = 0;
-    for (size_t at = begin + call.size(); at < line.size(); ++at) {
+    for (size_t at = begin; at < line.size(); ++at) {
         const char c = line[at];
-        if (depth == 0 && (c == ',' || c == ')'))
-            return line.substr(begin + call.size(), at - begin - call.size());
+        const bool last = depth == 0 && (c == ')' || line.compare(at, 3, ">>>") == 0);
+        if (last || (depth == 0 && c == ',')) {
+            if (number-- == 0) return line.substr(begin, at - begin);
+            if (last) return "";
+            begin = std::min(line.find_first_not_of(' ', at + 1), line.size());
+        }
         depth += (c == '(' || c == '[' || c == '{') - (c == ')' || c == ']' || c == '}');
     }
     return "";
+}
+
+std::string call_argument(const std::string& place, const std::string& function, unsigned number) {
+    const std::string line = source_line(place), call = function + "(";
+    const size_t found = line.find(call);
+    return found == line.npos ? "" : argument_from(line, found + call.size(), number);
+}
+
+std::string launch_argument(const std::string& place, unsigned number) {
+    const std::string line = source_line(place);
+    const size_t found = line.find("<<<");
+    return found == line.npos ? "" : argument_from(line, found + 3, number);
 }
 
 std::string folders_once(std::string report) {

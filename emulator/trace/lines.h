@@ -22,8 +22,10 @@ std::string source_line(const std::string& place);
 // The element of an array whose last bracket is in that column of the line, from 1 on: "t[y][x + 1]". "" if
 // no bracket is there, such as in a macro.
 std::string element_ending_at(const std::string& place, size_t column);
-// The first argument of the call of `function` on that line.
-std::string first_argument(const std::string& place, const std::string& function);
+// An argument, counted from 0, of the call of `function` on that line; "" if it is not there.
+std::string call_argument(const std::string& place, const std::string& function, unsigned number);
+// The same of a launch's <<<...>>>.
+std::string launch_argument(const std::string& place, unsigned number);
 // The report with each file's folder only where the file is named first.
 std::string folders_once(std::string report);
 // The source lines of the first places in a report, each indented and below the one before: "\n

@@ -22,13 +22,13 @@ struct Copy {
     size_t size;
     unsigned batch;
     const void* pc;
+    unsigned char bytes[16];
     // The last wait of its thread since the call, and why that does not cover the copy.
     Call left_by{};
     size_t left = 0;  // batches that may still be under way
     bool committed = false;
     // What other threads have done to the destination since the call, once for each instruction.
     std::vector<races::EarlyAccess> early{};
-    unsigned char bytes[16];
 };
 
 std::string why_not_covered(const Copy& copy) {
@@ -88,7 +88,7 @@ void* async_copy(void* to, const void* from, size_t size, size_t zfill, const vo
     accesses::note(current_thread, to, int(size), trace::kWrite, pc, false);
     if (tracing()) accesses::set_to_come(to, int(size), true);
     Pipeline& self = pipelines[current_thread];
-    self.copies.push_back({static_cast<char*>(to), size, self.batches, pc});
+    self.copies.push_back({static_cast<char*>(to), size, self.batches, pc, {}});
     return self.copies.back().bytes;
 }
 
