@@ -41,6 +41,7 @@ Hooks all_hooks() {
     hooks.goes_on = {tensor_loads::goes_on, warps::goes_on, mbarriers::goes_on};
     hooks.reports_stuck = {mbarriers::reports_stuck, warps::reports_stuck};
     // Bulk loads land before their mbarriers are looked at.
+    hooks.pause_block = {mbarriers::pause_block, async::end_block};
     hooks.end_block = {async::end_block,         tensor_loads::end_block, mbarriers::end_block,
                        tensor_stores::end_block, wgmma_state::end_block,  setmaxnreg::end_block};
     hooks.fail_block = {async::end_block};

@@ -9,6 +9,7 @@
 
 #include "emulator/api/errors.h"
 #include "emulator/engine/run.h"
+#include "emulator/engine/stacks.h"
 #include "emulator/engine/written.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
@@ -78,6 +79,15 @@ static std::string more_shared(const Launch& launch) {
                      std::to_string(call->second.bytes) + " bytes, was refused (invalid argument)";
 }
 
+// How many blocks an H100 can have at once. Source: CUDA programming guide, "Compute capabilities":
+// 2048 threads, 32 blocks and 228 KiB for each multiprocessor, of which a block takes 1 KiB more
+// than it uses. Registers, which only nvcc knows, may leave room for fewer.
+constexpr uint64_t kMultiprocessors = 132;
+static uint64_t blocks_per_multiprocessor(uint64_t threads, size_t shared) {
+    const uint64_t warps = (threads + 31) / 32;
+    return std::min({64 / warps, uint64_t(32), uint64_t(228 * 1024 / (shared + 1024))});
+}
+
 bool launch_fits(const Launch& launch) {
     const auto refuse = [&](const std::string& what, cudaError_t error) {
         const std::string problem = "the launch at " + short_path(launch.file) + ":" +
@@ -120,6 +130,22 @@ bool launch_fits(const Launch& launch) {
                           std::to_string(bytes) + arrays(" beside its arrays") +
                           more_shared(launch),
                       cudaErrorInvalidValue);
+    if (!launch.cooperative) return true;
+    const uint64_t blocks = uint64_t(grid.x) * grid.y * grid.z;
+    const size_t shared = static_shared(launch.kernel) + launch.dynamic_shared_bytes;
+    const uint64_t most = kMultiprocessors * blocks_per_multiprocessor(threads, shared);
+    if (blocks > most)
+        return refuse("is cooperative, with " + std::to_string(blocks) + " blocks of " +
+                          std::to_string(threads) + " threads and " + std::to_string(shared) +
+                          " bytes of shared memory; an H100 has room for " + std::to_string(most) +
+                          " at once (cudaOccupancyMaxActiveBlocksPerMultiprocessor() for each "
+                          "multiprocessor)",
+                      cudaErrorCooperativeLaunchTooLarge);
+    if (blocks * threads > kMostStacks)
+        return refuse("is cooperative, with " + std::to_string(blocks * threads) +
+                          " threads; the emulator runs at most " + std::to_string(kMostStacks) +
+                          " at once",
+                      cudaErrorCooperativeLaunchTooLarge);
     return true;
 }
 

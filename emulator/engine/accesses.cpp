@@ -292,6 +292,41 @@ void begin_block() {
     if (traced) races::begin_block();
 }
 
+// Calls use(begin, end) for each range of shared memory, of all blocks that run together.
+template <class Use>
+static void for_each_shared(const Use& use) {
+    const Symbol* const kernel = find_symbol(number(run.kernel));
+    for (const Symbol& s : symbols())
+        if (belongs_to_kernel(s, kernel)) use(s.begin, s.begin + s.size);
+    if (run.shared) use(number(run.shared), number(run.shared) + run.ranks * run.shared_stride);
+}
+static const Allocation& range_of(uintptr_t address) {
+    return contains(memory.static_shared, address) ? memory.static_shared : memory.dynamic_shared;
+}
+
+SharedMemory save_shared() {
+    SharedMemory saved;
+    for_each_shared([&](uintptr_t from, uintptr_t to) {
+        const auto* const bytes = reinterpret_cast<const char*>(from);
+        saved.bytes.insert(saved.bytes.end(), bytes, bytes + (to - from));
+        const Allocation& range = range_of(from);
+        if (traced) races::save_writers(range.cells, range.begin, from, to, saved.writers);
+    });
+    return saved;
+}
+
+void restore_shared(const SharedMemory& saved) {
+    const char* bytes = saved.bytes.data();
+    const uint16_t* writers = saved.writers.data();
+    if (traced) races::block_barrier();  // what was written comes before what is done from now on
+    for_each_shared([&](uintptr_t from, uintptr_t to) {
+        std::copy_n(bytes, to - from, reinterpret_cast<char*>(from));
+        bytes += to - from;
+        const Allocation& range = range_of(from);
+        if (traced) writers = races::restore_writers(range.cells, range.begin, from, to, writers);
+    });
+}
+
 void end_interval() {
     if (!traced) return;
     count_pending();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "emulator/engine/device_memory.h"
 #include "emulator/include/cuda_errors.h"
@@ -25,6 +26,13 @@ namespace accesses {
 extern void (*of_host)(const void* address, size_t bytes, trace::Kind kind, bool polls,
                        const void* pc);
 
+// What a block that is put aside has in shared memory.
+struct SharedMemory {
+    std::vector<char> bytes;
+    std::vector<uint16_t> writers;  // traced: the instruction that has written each cell, or 0
+};
+SharedMemory save_shared();
+void restore_shared(const SharedMemory& saved);  // after begin_block()
 void begin_launch();
 void begin_block();
 void end_interval();  // every thread of the block is at the barrier, or has returned

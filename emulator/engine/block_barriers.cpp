@@ -82,10 +82,6 @@ void barrier(const char* file, int line, int number) {
     suspend();
 }
 
-void refuse_grid_sync(const char* file, int line) {
-    misuse("a wait for the whole grid: the emulator runs one block after the other", file, line);
-}
-
 // Two counts alternate, because a thread may come to the next barrier before the others have read
 // the count of this one.
 int barrier_count(int predicate, const char* file, int line, int number) {

@@ -38,6 +38,8 @@ void begin_block() {
     state.agents.clear();
 }
 
+void grid_barrier() { state.launch_start = state.last; }
+
 void block_barrier() {
     state.base = state.last;
     state.last = state.base + 1;

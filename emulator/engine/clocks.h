@@ -47,6 +47,7 @@ namespace clocks {
 void begin_launch();
 void begin_block();
 void block_barrier();
+void grid_barrier();  // earlier accesses of all blocks come before later ones
 void warp_barrier(unsigned first_thread, uint32_t lanes);  // among these lanes
 void keep_all_readers();  // from now on, because threads synchronise beyond their warps
 uint32_t now(unsigned thread);  // its clock

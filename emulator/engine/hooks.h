@@ -22,6 +22,7 @@ struct Hooks {
     Calls end_thread;  // the running thread has returned
     Predicates goes_on;  // called when no thread can go on: whether it has made one ready
     Predicates reports_stuck;  // whether threads wait forever, after it has called fail()
+    Calls pause_block;  // it waits for the whole grid
     Calls end_block;  // not once the launch has failed
     Calls fail_block;  // instead: the launch has failed, and its memory is still there
     void (*leave_block)();  // always

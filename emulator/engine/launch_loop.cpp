@@ -7,15 +7,18 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "emulator/engine/accesses.h"
 #include "emulator/engine/block_barriers.h"
 #include "emulator/engine/device_memory.h"
+#include "emulator/engine/grid_barrier.h"
 #include "emulator/engine/hooks.h"
 #include "emulator/engine/named_barriers.h"
 #include "emulator/engine/names.h"
 #include "emulator/engine/settings.h"
 #include "emulator/engine/shared_window.h"
+#include "emulator/engine/stacks.h"
 #include "emulator/engine/threads.h"
 #include "emulator/engine/watchdog.h"
 #include "emulator/trace/record.h"
@@ -44,15 +47,20 @@ void end_launch() {
     if (record::wanted() && !run.restart) record::end_launch(kernel_name());
 }
 
+// Forgets the block that ran before.
+void clear_block() {
+    block_barriers::begin_block();
+    accesses::begin_block();
+    named_barriers::begin_block();
+    call_each(run.hooks->begin_block);
+}
+
 void begin_block() {
     for (unsigned t = 0; t < run.threads; ++t) {
         threads[t].state = State::ready;
         threads[t].returned_at = Call();
     }
-    block_barriers::begin_block();
-    accesses::begin_block();
-    named_barriers::begin_block();
-    call_each(run.hooks->begin_block);
+    clear_block();
     // The record of a launch has its first and its last block.
     record::on = traced && run.first_or_last && record::wanted();
     if (record::on) record::begin_block(block_name(), run.threads);
@@ -72,13 +80,14 @@ void run_to_barrier(std::vector<unsigned>& sequence) {
     while (!run.error && !run.restart && any_holds(run.hooks->goes_on));
 }
 
-void run_block(std::vector<unsigned>& sequence) {
-    begin_block();
+// Runs a block until it ends, or until it waits for the grid: then it is put aside.
+void run_block(std::vector<unsigned>& sequence, std::vector<PausedBlock>& paused) {
     do {
         run_to_barrier(sequence);
         if (run.restart) return;
         if (run.error) call_each(run.hooks->fail_block);
         accesses::end_interval();
+        if (!run.error && grid_barrier::reached()) return paused.push_back(grid_barrier::pause());
     } while (!run.error && block_barriers::passes());
     end_block();
 }
@@ -89,6 +98,7 @@ struct RestoresTraced {  // after a block that was not worth tracing
 };
 
 void run_blocks() {
+    std::vector<PausedBlock> paused;
     std::vector<unsigned> sequence(run.threads);
     std::iota(sequence.begin(), sequence.end(), 0);
     const Order order = thread_order();
@@ -114,10 +124,29 @@ void run_blocks() {
                            first.z * run.cluster.z};
         builtins.block = run.first_block;
         if (run.shared) std::memset(run.shared, 0xff, run.ranks * run.shared_stride);
+        if (run.cooperative) {
+            first_stack = unsigned(paused.size()) * run.threads;
+            make_threads();
+        }
         const RestoresTraced restores_traced;
         traced = traced && run.hooks->traces_block();
-        run_block(sequence);
+        begin_block();
+        run_block(sequence, paused);
         run.hooks->leave_block();
+    }
+    while (!paused.empty() && !run.error && !run.restart) {
+        grid_barrier::pass(paused, blocks);
+        for (PausedBlock& block : std::exchange(paused, {})) {
+            if (run.error) break;
+            const RestoresTraced restores_traced;
+            traced = block.traced && run.hooks->traces_block();
+            builtins.block = run.first_block = block.first;
+            clear_block();
+            grid_barrier::resume(block);
+            record::on = false;  // the record has a block only up to its first wait for the grid
+            run_block(sequence, paused);
+            run.hooks->leave_block();
+        }
     }
 }
 
@@ -137,7 +166,8 @@ void run_attempt() {
     run_blocks();
     run.running = run.restart;
     std::free(run.shared);
-    if (run.error || run.restart) abandon_threads();
+    if (run.error || run.restart || run.cooperative) abandon_threads();
+    first_stack = 0;
     end_launch();
 }
 
@@ -160,6 +190,7 @@ void run_launch(const Launch& launch, void (*thread)(void*), void* argument, con
     run.error = cudaSuccess;
     run.accesses_left = accesses_run();
     run.bounded = false;
+    run.cooperative = launch.cooperative;
     run.running = true;
     builtins.grid_dim = launch.grid;
     builtins.block_dim = launch.block;

@@ -330,6 +330,26 @@ void report_early(const EarlyAccess& access, unsigned copier, uint16_t copy_site
     });
 }
 
+void save_writers(const Cell* cells, uintptr_t begin, uintptr_t from, uintptr_t to,
+                  std::vector<uint16_t>& writers) {
+    cells -= begin / kCellBytes;
+    for (const Cell* cell = cells + from / kCellBytes; cell < cells + to / kCellBytes; ++cell)
+        writers.push_back(cell->clock > state.block_start ? cell->site : 0);
+}
+const uint16_t* restore_writers(Cell* cells, uintptr_t begin, uintptr_t from, uintptr_t to,
+                                const uint16_t* writers) {
+    cells -= begin / kCellBytes;
+    for (Cell* cell = cells + from / kCellBytes; cell < cells + to / kCellBytes; ++cell) {
+        *cell = {};
+        if (const uint16_t site = *writers++) {
+            cell->clock = state.base;
+            cell->site = site;
+            cell->bytes = 3;
+        }
+    }
+    return writers;
+}
+
 // By mmap, whose pages exist, zeroed, only once they are touched.
 static size_t cells_bytes(uintptr_t begin, uintptr_t end) {
     return ((end - begin) / kCellBytes + 2) * sizeof(Cell);

@@ -10,6 +10,13 @@ void begin_launch();
 void begin_block();
 void block_barrier();
 Cell* new_cells(uintptr_t begin, uintptr_t end);  // those of a range
+// Appends, for each cell of [from, to), the instruction that has written it in this block, or 0.
+void save_writers(const Cell* cells, uintptr_t begin, uintptr_t from, uintptr_t to,
+                  std::vector<uint16_t>& writers);
+// Makes these cells such as if the block's last barrier had come after those writes. Returns what
+// follows the last writer that it has used.
+const uint16_t* restore_writers(Cell* cells, uintptr_t begin, uintptr_t from, uintptr_t to,
+                                const uint16_t* writers);
 void delete_cells(Cell* cells, uintptr_t begin, uintptr_t end);
 double bytes_per_byte();  // bytes of bookkeeping for each byte of memory
 // cells: those of the range that begins at `begin`.

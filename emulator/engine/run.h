@@ -67,6 +67,7 @@ struct Run {  // the launch that runs
     uint3 first_block{};  // of the cluster that runs
     bool first_or_last = false;  // whether it is the launch's first or last
     bool restart = false;  // as a cluster's launch
+    bool cooperative = false;  // by cudaLaunchCooperativeKernel()
     size_t shared_bytes = 0;  // dynamic shared memory of a block
     void* shared = nullptr;  // of the blocks that run together, shared_stride bytes apart
     size_t shared_stride = 0;

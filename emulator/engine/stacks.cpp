@@ -6,8 +6,6 @@
 
 #include <stdexcept>
 
-#include "emulator/trace/sites.h"
-
 namespace emulator {
 namespace {
 
@@ -17,23 +15,24 @@ constexpr size_t kStackBytes = 128 * 1024, kStride = 1024 * 1024;
 
 std::runtime_error no_stacks() {
     return std::runtime_error(
-        "the emulator can't have 2 GiB of addresses, not memory, for the "
+        "the emulator can't have 8 GiB of addresses, not memory, for the "
         "stacks of threads: is there a limit (ulimit -v)?");
 }
 
 }  // namespace
 
 uintptr_t stacks_begin, stacks_bytes;
+unsigned first_stack;
 
 void* reserve_stack(unsigned thread, size_t& bytes) {
     if (!stacks_begin) {
-        void* const all = mmap(nullptr, kStride * kMaxThreads, PROT_NONE,
+        void* const all = mmap(nullptr, kStride * kMostStacks, PROT_NONE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (all == MAP_FAILED) throw no_stacks();
         stacks_begin = reinterpret_cast<uintptr_t>(all);
-        stacks_bytes = kStride * kMaxThreads;
+        stacks_bytes = kStride * kMostStacks;
     }
-    void* const end = reinterpret_cast<void*>(stacks_begin + (thread + 1) * kStride);
+    void* const end = reinterpret_cast<void*>(stacks_begin + (first_stack + thread + 1) * kStride);
     void* const begin = static_cast<char*>(end) - kStackBytes;
     if (mprotect(begin, kStackBytes, PROT_READ | PROT_WRITE) != 0) throw no_stacks();
     bytes = kStackBytes;
@@ -44,7 +43,8 @@ unsigned stack_owner(uintptr_t address, bool* overflow) {
     if (address - stacks_begin >= stacks_bytes) return kNoThread;
     const uintptr_t offset = address - stacks_begin;
     if (overflow) *overflow = offset % kStride < kStride - kStackBytes;
-    return unsigned(offset / kStride);
+    const auto stack = unsigned(offset / kStride);
+    return stack < first_stack ? kNoThread : stack - first_stack;
 }
 
 }  // namespace emulator

@@ -133,10 +133,25 @@ void run_ready_threads(const std::vector<unsigned>& sequence) {
     }
 }
 
-// The fibers are leaked, because destroying them would unwind the stacks and run kernel code. New
+using Fibers = std::vector<boost::context::fiber>;
+
+// Fibers are leaked, because destroying them would unwind the stacks and run kernel code. New
 // fibers reuse the stacks.
-void abandon_threads() {
-    for (auto& fiber : fibers) new boost::context::fiber(std::move(fiber));
+static void abandon(Fibers& all) {
+    for (auto& fiber : all)
+        if (fiber) new boost::context::fiber(std::move(fiber));
+}
+void abandon_threads() { abandon(fibers); }
+
+std::shared_ptr<void> take_fibers() {
+    auto* const taken = new Fibers(std::exchange(fibers, Fibers(threads.size())));
+    return {taken, [](Fibers* of_block) {
+                abandon(*of_block);
+                delete of_block;
+            }};
+}
+void put_fibers(const std::shared_ptr<void>& of_block) {
+    std::swap(fibers, *static_cast<Fibers*>(of_block.get()));
 }
 
 void* dynamic_memory(size_t alignment) {

@@ -177,6 +177,11 @@ void begin_block() {
     std::fill(std::begin(waited), std::end(waited), Waited());
 }
 
+void pause_block() {
+    if (!barriers.empty())
+        fail("grid.sync() in a kernel with mbarriers: the emulator cannot put them aside");
+}
+
 void end_block() {
     for (auto& [memory, b] : barriers) {
         for (const auto* loads : {&b.unseen, &b.landed})

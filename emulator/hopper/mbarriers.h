@@ -14,6 +14,7 @@ void publish_mbarriers(Sync& sync);  // those that the running thread has initia
 
 namespace mbarriers {
 void begin_block();
+void pause_block();
 void end_block();
 bool anyone_waits();
 bool goes_on();  // lets a thread go on that only tries a wait

@@ -1,5 +1,4 @@
-// CUDA's cooperative groups: the block, tiles of a warp, the active lanes. A grid can't wait,
-// because blocks run one after the other.
+// CUDA's cooperative groups: the grid, the block, tiles of a warp, the active lanes.
 #pragma once
 
 #include "cuda_runtime.h"
@@ -15,7 +14,8 @@ inline unsigned threads_of_block() { return builtins.block_dim.x * builtins.bloc
 inline unsigned long long block_in_grid() {
     return builtins.block.x + builtins.grid_dim.x * (builtins.block.y + (unsigned long long)(builtins.grid_dim.y) * builtins.block.z);
 }
-void refuse_grid_sync(const char* file, int line);
+bool in_cooperative_launch();
+void grid_sync(const char* file, int line);
 }  // namespace emulator
 
 namespace cooperative_groups {
@@ -34,13 +34,8 @@ struct thread_block {
 inline thread_block this_thread_block() { return {}; }
 
 struct grid_group {
-    // In a grid of a single block this is the block's barrier.
-    static void sync(EMULATOR_SITE) {
-        const dim3 grid = emulator::builtins.grid_dim;
-        if (grid.x * grid.y * grid.z > 1) emulator::refuse_grid_sync(file, line);
-        emulator::barrier(file, line, -1);
-    }
-    static bool is_valid() { return true; }
+    static void sync(EMULATOR_SITE) { emulator::grid_sync(file, line); }
+    static bool is_valid() { return emulator::in_cooperative_launch(); }
     static unsigned long long thread_rank() { return emulator::block_in_grid() * emulator::threads_of_block() + emulator::rank_in_block(); }
     static unsigned long long size() { return num_blocks() * emulator::threads_of_block(); }
     static unsigned long long num_threads() { return size(); }

@@ -67,6 +67,7 @@ struct Launch {
     int line;
     const char* name;  // as written in the launch
     uint64_t arguments;  // a hash of their bytes
+    bool cooperative = false;
 };
 uint64_t hash(uint64_t before, const void* bytes, size_t count);
 void launch(const Launch& launch, void (*thread)(void*), void* argument);
@@ -105,9 +106,10 @@ template <class Call, class Address>
 class Kernel {
 public:
     Kernel(Call call, Address address, const char* name, dim3 grid, dim3 block,
-           size_t dynamic_shared_bytes = 0, cudaStream_t stream = nullptr, EMULATOR_SITE)
-        : call_(call), stream_(stream), launch_{nullptr, grid, block, dynamic_shared_bytes,
-                                                file,    line, name,  0} {
+           size_t dynamic_shared_bytes = 0, cudaStream_t stream = nullptr, EMULATOR_SITE,
+           bool cooperative = false)
+        : call_(call), stream_(stream), launch_{nullptr, grid, block, dynamic_shared_bytes, file,
+                                                line,    name, 0,     cooperative} {
         if constexpr (std::is_invocable_v<Address, int>) launch_.kernel = address(0);
     }
 
@@ -138,15 +140,15 @@ private:
 // cudaLaunchKernel(kernel, grid, block, pointers to its arguments).
 template <class... P, size_t... i>
 cudaError_t launch_with(void (*kernel)(P...), dim3 grid, dim3 block, void** arguments, size_t bytes,
-                        cudaStream_t stream, std::index_sequence<i...>, const char* file,
-                        int line) {
+                        cudaStream_t stream, bool cooperative, std::index_sequence<i...>,
+                        const char* file, int line) {
     Kernel(
         [=](auto... p) EMULATOR_UNTRACED {
             enter_kernel();
             kernel(p...);
         },
         [=](auto) { return reinterpret_cast<const void*>(kernel); }, "a kernel", grid, block, bytes,
-        stream, file, line)(*static_cast<std::decay_t<P>*>(arguments[i])...);
+        stream, file, line, cooperative)(*static_cast<std::decay_t<P>*>(arguments[i])...);
     return cudaPeekAtLastError();
 }
 
@@ -217,14 +219,15 @@ struct Same {
 template <class... P>
 cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void** arguments,
                              size_t bytes = 0, cudaStream_t stream = nullptr, EMULATOR_SITE) {
-    return emulator::launch_with(kernel, grid, block, arguments, bytes, stream,
+    return emulator::launch_with(kernel, grid, block, arguments, bytes, stream, false,
                                  std::index_sequence_for<P...>(), file, line);
 }
 template <class... P>
 cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(P...), dim3 grid, dim3 block,
                                         void** arguments, size_t bytes = 0,
                                         cudaStream_t stream = nullptr, EMULATOR_SITE) {
-    return cudaLaunchKernel(kernel, grid, block, arguments, bytes, stream, file, line);
+    return emulator::launch_with(kernel, grid, block, arguments, bytes, stream, true,
+                                 std::index_sequence_for<P...>(), file, line);
 }
 
 inline const uint3& threadIdx = emulator::builtins.thread;

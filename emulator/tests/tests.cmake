@@ -14,6 +14,7 @@ foreach(program
     emulator_test_cublas_trace
     emulator_test_curand_trace
     emulator_test_fragments_trace
+    emulator_test_grid_trace
     emulator_test_half
     emulator_test_hopper_matmul_trace
     emulator_test_indices

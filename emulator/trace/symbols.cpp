@@ -91,6 +91,13 @@ bool is_shared_array(const Symbol& symbol) {
     return std::strstr(symbol.mangled, kShared) || std::strncmp(symbol.mangled, "_ZZ", 3) == 0;
 }
 
+bool belongs_to_kernel(const Symbol& symbol, const Symbol* kernel) {
+    if (symbol.function || !is_data(symbol.begin)) return false;
+    if (std::strstr(symbol.mangled, kShared)) return true;
+    return kernel && std::strncmp(kernel->mangled, "_Z", 2) == 0 &&
+           std::string(symbol.mangled).find(std::string("_ZZ") + (kernel->mangled + 2) + "E") == 0;
+}
+
 const Symbol* find_symbol(uintptr_t address) {
     const auto after =
         std::upper_bound(symbols().begin(), symbols().end(), address,
