@@ -1,6 +1,7 @@
 // Exit codes, failures as one clear line, and progress on stderr.
 #pragma once
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -29,6 +30,29 @@ auto doing(const std::string& where, Work work) {
         return work();
     } catch (const Failure& failure) {
         throw failure.in(where);
+    }
+}
+
+// Calls `work`. If it throws a Failure, what cause(failure) returns is said below it, in lines of
+// their own.
+template <class Work, class Cause>
+auto with_cause(Work work, Cause cause) {
+    try {
+        return work();
+    } catch (const Failure& failure) {
+        const std::string why = cause(failure);
+        throw Failure(failure.code, failure.what() + (why.empty() ? "" : "\n  " + why));
+    }
+}
+
+// The Failure that `work` throws, if it throws one.
+template <class Work>
+std::optional<Failure> failure_of(Work work) {
+    try {
+        work();
+        return {};
+    } catch (const Failure& failure) {
+        return failure;
     }
 }
 

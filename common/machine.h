@@ -51,6 +51,9 @@ public:
     // nothing.
     void begin_counting(const Product& product);
     void end_counting();
+    // The source lines that read the matrix 'A' or 'B', or write 'C', in the last launch; "" where
+    // they are not known.
+    std::string lines_of(const Product& product, char matrix) const;
     // Appends to the row: times or counts, the prediction, and the machine that measured. launch:
     // queues the product.
     void measure(const Product& product, const Launch& launch, Row& row);

@@ -67,9 +67,10 @@ Failure explained(const Failure& failure) {
     if (!silence) return failure;
     silence.reset();
     const auto& problems = counts().problems;
-    const std::string said = failure.what();
+    const std::string said = emulator::with_lines(failure.what());
     if (problems.empty() && failure.code != kWrongResult) return failure;
-    if (problems.empty() || said.find(problems[0]) != said.npos) return failure.in(watched);
+    if (problems.empty() || said.find(problems[0]) != said.npos)
+        return Failure(failure.code, said).in(watched);
     const std::string problem = below(emulator::with_lines(problems[0]));
     return {failure.code, failure.code == kWrongResult ? watched + ": " + said + problem
                                                        : watched + problem + "\n  " + said};
@@ -211,6 +212,18 @@ void Machine::begin_counting(const Product& product) {
 void Machine::end_counting() {
     emulator::set_tracing(false);  // on reals the kernel makes the same accesses
     allocated_ = allocated();
+}
+
+std::string Machine::lines_of(const Product& product, char matrix) const {
+    const auto [M, N, K] = product.shape;
+    const auto [data, bytes] =
+        matrix == 'A'   ? std::pair(product.A, size_t(M) * K * product.in_bytes)
+        : matrix == 'B' ? std::pair(product.B, size_t(K) * N * product.in_bytes)
+                        : std::pair(product.C, size_t(M) * N * product.out_bytes);
+    std::string all;
+    for (const std::string& line : emulator::lines_that_access(data, bytes, matrix == 'C'))
+        all += (all.empty() ? "" : " ") + line;
+    return all;
 }
 
 static void add_counts(Row& row, double flop, const emulator::Counts& c) {

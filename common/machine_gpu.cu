@@ -251,6 +251,7 @@ Columns Machine::columns() const {
 size_t Machine::guard() const { return kGuard; }
 void Machine::begin_counting(const Product&) {}
 void Machine::end_counting() {}
+std::string Machine::lines_of(const Product&, char) const { return ""; }
 void Machine::after_row() {}
 void Machine::check_launched(const Facts&) const {}
 

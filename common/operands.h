@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/causes.h"
 #include "common/errors.h"
 #include "common/facts.h"
 #include "common/verify.h"
@@ -85,9 +86,9 @@ struct OperandsIn {
     auto C_device() { return C_device_.slice(guard_, C_.size() - 2 * guard_); }
     const Out* C() const { return &C_[guard_]; }
     // Fills C with NaN and the guards with a number, because adding to a NaN would not change it.
-    void clear() {
+    void clear(Out c = unwritten<Out>()) {
         std::fill(C_.begin(), C_.end(), Out(kGuardValue));
-        std::fill(C_.begin() + guard_, C_.end() - guard_, unwritten<Out>());
+        std::fill(C_.begin() + guard_, C_.end() - guard_, c);
         C_device_.upload(C_);
     }
     // Downloads C. Throws Failure(kWrongResult) if the kernel wrote outside C or changed A or B.
@@ -144,15 +145,46 @@ private:
     std::vector<Out> C_;
 };
 
-// Calls `multiply`, which computes the product of the operands and waits for it, on integers: C
-// must equal A * B. Throws Failure.
+// Whether `multiply` adds the product to what C held before.
 template <class Operands, class Multiply>
-void verify_exact(Operands& x, const Arithmetic& arithmetic, uint32_t seed, Multiply multiply) {
+bool adds_to_c(Operands& x, Multiply multiply) {
+    using Out = typename Operands::Out;
+    constexpr float kBefore = 3;
+    const size_t size = size_t(x.shape.M) * x.shape.N;
+    if (std::none_of(x.C(), x.C() + size, [](Out c) { return std::isnan(float(c)); })) return false;
+    x.clear(Out(kBefore));
+    try {
+        multiply();
+        x.fetch();
+        std::vector<float> added;
+        std::transform(x.C(), x.C() + size, std::back_inserter(added),
+                       [](Out c) { return float(c) - kBefore; });
+        check_exact(x.shape, x.A, x.B, added.data());
+        return true;
+    } catch (const Failure&) {
+        return false;
+    }
+}
+
+// Calls `multiply`, which computes the product of the operands and waits for it, on integers: C
+// must equal A * B. Throws Failure, with the cause if one was found for a small product.
+template <class Operands, class Multiply>
+void verify_exact(
+    Operands& x, const Arithmetic& arithmetic, uint32_t seed, Multiply multiply,
+    const LinesOf& lines_of = [](char) { return ""; }) {
     x.set_integers(seed, arithmetic);
     x.clear();
     multiply();
     x.fetch();
-    check_exact(x.shape, x.A, x.B, x.C());
+    with_cause(
+        [&] { check_exact(x.shape, x.A, x.B, x.C()); },
+        [&](const Failure&) -> std::string {
+            if (is_large(x.shape)) return "";
+            const std::string cause = cause_of({x.shape, x.A, x.B, x.C()}, lines_of);
+            if (!cause.empty() || !adds_to_c(x, multiply)) return cause;
+            return "the kernel adds to what C held before: store the sums, or set C to 0 first" +
+                   places("C", lines_of);
+        });
 }
 
 // The same on reals: C must stay within the error bound. Returns the largest error / bound.
@@ -162,5 +194,10 @@ double verify_reals(Operands& x, const Arithmetic& arithmetic, uint32_t seed, Mu
     x.clear();
     multiply();
     x.fetch();
-    return check_accuracy(x.shape, x.A, x.B, x.C(), arithmetic.unit_roundoff);
+    const double u = arithmetic.unit_roundoff;
+    return with_cause([&] { return check_accuracy(x.shape, x.A, x.B, x.C(), u); },
+                      [&](const Failure&) -> std::string {
+                          if (is_large(x.shape)) return "";
+                          return cause_of_error({x.shape, x.A, x.B, x.C()}, u);
+                      });
 }

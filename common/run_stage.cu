@@ -6,6 +6,7 @@
 //   operands   A and B are filled, C with NaN, and C lies between guards            operands.h
 //   verify     on integers C must be equal, while the emulator counts; on reals
 //              within a proven bound                                                verify.h
+//   cause      what explains a wrong product, from its elements and other shapes    causes.h
 //   measure    a GPU times the launches, beside cuBLAS; the emulator hands over
 //              what it has counted                                                  machine.h
 //   predict    the roofline says how fast it could be                               roofline.h
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "common/build.h"
+#include "common/causes.h"
 #include "common/checked_launch.h"
 #include "common/device.h"
 #include "common/device_operands.h"
@@ -81,6 +83,11 @@ static bool takes(const Facts& facts, const ConfigFacts& config, Shape s) {
     return true;
 }
 
+// Whether the command line gives no size.
+static bool of_default_size(const Options& options) {
+    return options.sizes.empty() && !options.m && !options.n && !options.k;
+}
+
 // The shapes that the command line gives. The default size is preceded by shapes for the partial
 // tiles that it leaves out, and with --all-configs any size by shapes for the configurations that
 // the launcher would not choose; with --config, too, by those of that configuration.
@@ -88,8 +95,7 @@ static std::vector<Case> cases_of(const Options& options, const std::vector<Shap
                                   const Facts& facts) {
     std::vector<Case> cases;
     const std::string config_asked = only_config;
-    const bool by_default = options.sizes.empty() && !options.m && !options.n && !options.k;
-    if (config_asked.empty() && by_default)
+    if (config_asked.empty() && of_default_size(options))
         for (const Shape& s : Machine::kBeforeDefault)
             cases.push_back({rounded_up(s, facts), "", false});
     if (options.all_configs)
@@ -106,7 +112,67 @@ static std::vector<Case> cases_of(const Options& options, const std::vector<Shap
     return cases;
 }
 
-// Verifies and measures each case. Throws Failure.
+// Verifies a case, and measures it if it is reported. Throws Failure.
+template <class In, class Out>
+static void run_case(const Case& each, Launcher<In, Out> launch, const Facts& facts,
+                     const Options& options, const std::string& name, Machine& machine,
+                     Report& report) {
+    only_config = each.config;
+    try {
+        // Operands, and the product of them
+        const Shape s = each.shape;
+        Operands<In, Out> x(s, machine.guard());
+        const Product product = {name,
+                                 facts,
+                                 s,
+                                 sizeof(In),
+                                 sizeof(Out),
+                                 options.bf16,
+                                 x.A_device.data(),
+                                 x.B_device.data(),
+                                 x.C_device()};
+        const auto queue_launch = [&] {
+            launch(s.M, s.N, s.K, x.A_device.data(), x.B_device.data(), x.C_device());
+        };
+        const auto multiply = [&] {
+            queue_launch();
+            finish_launch();
+        };
+        const auto lines_of = [&](char matrix) { return machine.lines_of(product, matrix); };
+
+        // Verify, on integers in each order of the threads
+        progress(product.name() + ": verifying " + each.config);
+        machine.begin_counting(product);
+        // One order shows all races, but not which block needs what another one has left. So where
+        // one order is traced, that of the configurations' shapes is the last, at random.
+        const bool of_config = !each.reported && !each.config.empty();
+        for (int order = 0; order < thread_orders(options.all_orders); ++order) {
+            begin_order(of_config ? 2 - order : order, options.seed);
+            verify_exact(x, facts.arithmetic, options.seed, multiply, lines_of);
+            end_order(product.traffic());
+        }
+        machine.end_counting();
+        // Reals are rounded alike in all configurations.
+        if (of_config) return;
+
+        // Verify, on reals
+        const double error = verify_reals(x, facts.arithmetic, options.seed, multiply);
+        if (!each.reported) return;
+
+        // Measure, predict and report
+        Row row = row_of(name, s, error);
+        if (!options.verify_only) x.set_timed(options.seed);
+        machine.measure(product, queue_launch, row);
+        add_cells(row, {{"config", facts.chosen ? facts.chosen(s.M, s.N, s.K) : "-"}});
+        report.add(row);
+        machine.after_row();
+    } catch (const Failure& failure) {
+        throw explained(failure).in(each.config + (each.config.empty() ? "" : " ") +
+                                    to_string(each.shape));
+    }
+}
+
+// Runs each case. Throws Failure, where the user has asked for no shape with what others tell of it.
 template <class In, class Out>
 static void run_cases(Launcher<In, Out> launch, const Facts& facts, const Options& options,
                       const std::string& name) {
@@ -118,58 +184,19 @@ static void run_cases(Launcher<In, Out> launch, const Facts& facts, const Option
     Report report(options.csv, begin_table(asked, machine.columns()), options.wide);
     const std::vector<Case> cases = cases_of(options, asked, facts);
     for (const Case& each : cases) {
-        only_config = each.config;
-        try {
-            // Operands, and the product of them
-            const Shape s = each.shape;
-            Operands<In, Out> x(s, machine.guard());
-            const Product product = {name,
-                                     facts,
-                                     s,
-                                     sizeof(In),
-                                     sizeof(Out),
-                                     options.bf16,
-                                     x.A_device.data(),
-                                     x.B_device.data(),
-                                     x.C_device()};
-            const auto queue_launch = [&] {
-                launch(s.M, s.N, s.K, x.A_device.data(), x.B_device.data(), x.C_device());
-            };
-            const auto multiply = [&] {
-                queue_launch();
-                finish_launch();
-            };
-
-            // Verify, on integers in each order of the threads
-            progress(product.name() + ": verifying " + each.config);
-            machine.begin_counting(product);
-            // One order shows all races, but not which block needs what another one has left. So
-            // where one order is traced, that of the configurations' shapes is the last, at random.
-            const bool of_config = !each.reported && !each.config.empty();
-            for (int order = 0; order < thread_orders(options.all_orders); ++order) {
-                begin_order(of_config ? 2 - order : order, options.seed);
-                verify_exact(x, facts.arithmetic, options.seed, multiply);
-                end_order(product.traffic());
-            }
-            machine.end_counting();
-            // Reals are rounded alike in all configurations.
-            if (of_config) continue;
-
-            // Verify, on reals
-            const double error = verify_reals(x, facts.arithmetic, options.seed, multiply);
-            if (!each.reported) continue;
-
-            // Measure, predict and report
-            Row row = row_of(name, s, error);
-            if (!options.verify_only) x.set_timed(options.seed);
-            machine.measure(product, queue_launch, row);
-            add_cells(row, {{"config", facts.chosen ? facts.chosen(s.M, s.N, s.K) : "-"}});
-            report.add(row);
-            machine.after_row();
-        } catch (const Failure& failure) {
-            throw explained(failure).in(each.config + (each.config.empty() ? "" : " ") +
-                                        to_string(each.shape));
-        }
+        const auto run = [&](const Case& c) {
+            run_case(c, launch, facts, options, name, machine, report);
+        };
+        with_cause([&] { run(each); },
+                   [&](const Failure& failure) -> std::string {
+                       if (!of_default_size(options) || facts.multiples != Facts().multiples)
+                           return "";
+                       std::vector<Shape> others;
+                       for (const Case& c : cases) others.push_back(c.shape);
+                       return cause_by_shapes(each.shape, failure, others, [&](Shape s) {
+                           return failure_of([&] { run({s, each.config, false}); });
+                       });
+                   });
     }
     if (config_asked.empty() && options.all_configs && !facts.configs.empty())
         std::printf("  each of its %zu configurations was verified\n", facts.configs.size());

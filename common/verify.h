@@ -17,6 +17,8 @@ struct Shape {
     int M, N, K;
 };
 inline std::string to_string(Shape s) { return format("%d x %d x %d", s.M, s.N, s.K); }
+// Whether there are too many products to compute each of them on the host.
+inline bool is_large(Shape s) { return double(s.M) * s.N * s.K > 16777216.0; }
 
 // What C holds before a run: a signaling NaN, which no arithmetic produces, not even from itself.
 template <class T = float>
@@ -103,8 +105,7 @@ std::vector<int> differing_rows(Shape s, const std::vector<In>& A, const std::ve
 // element up to 2^24 products, beyond only in the rows that Freivalds' test finds.
 template <class In, class Out>
 void check_exact(Shape s, const std::vector<In>& A, const std::vector<In>& B, const Out* C) {
-    const bool large = double(s.M) * s.N * s.K > 16777216.0;
-    for (const int row : large ? differing_rows(s, A, B, C) : sample_indices(s.M, s.M)) {
+    for (const int row : is_large(s) ? differing_rows(s, A, B, C) : sample_indices(s.M, s.M)) {
         const std::vector<int64_t> expected = exact_row(s, A, B, row);
         for (int col = 0; col < s.N; ++col)
             check_element(row, col, C[size_t(row) * s.N + col], expected[col]);

@@ -83,6 +83,9 @@ struct Silence {
 void reset_counts();
 const Counts& counts();  // since the start or the last reset; valid until the next call
 std::vector<Line> lines();  // likewise, in the order in which they first ran
+// The lines that load from these bytes of device memory, or store to them; of an instruction that
+// accesses several arrays, only the last one counts.
+std::vector<std::string> lines_that_access(const void* begin, size_t bytes, bool store);
 
 // Every kernel of the program, each instance of a template apart, and how many of its launches have
 // ended without an error since the program began. A launch whose template arguments the compiler

@@ -122,6 +122,15 @@ def test_lesson(own, text, screen):
         assert re.search(rf"(?mi)^#+ {anchor.replace('-', ' ')}", (ROOT / page).read_text())
 
 
+def test_wrong_product():
+    """The page's screen of a wrong product is what is printed."""
+    section = (ROOT / "docs/own_kernel.md").read_text().partition("\n## A wrong product\n")[2].partition("\n## ")[0]
+    command, *screen = re.findall(r"(?m)^    +(.*)", section)
+    run = call(*command.split(), cwd=ROOT, env={**os.environ, "NO_INSTALL": "1"})
+    said = [line.strip() for line in run.stderr.splitlines()]
+    assert run.returncode == 1 and screen and not [line for line in screen if line not in said], run.stderr
+
+
 # Any program
 
 def test_any(own):

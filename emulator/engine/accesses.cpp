@@ -170,6 +170,7 @@ bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
     if (region == Region::untraced) return false;
     const bool global = region == Region::global;
     Site& site = find_site(pc, global, kind != trace::kRead);
+    site.address = address;
     races::check(range->cells, range->begin, address, width, global, kind, thread, site.number);
     check_written(*range, address, size_t(width), kind, thread, site.number);
     // A copy that bypasses L1 costs, for each 128-byte line, one sector for each 32-byte sector of
@@ -367,7 +368,8 @@ void note_bulk(unsigned thread, const void* pointer, size_t bytes, Kind kind, co
     const Region region = checked_region(thread, begin, int(bytes), kind, number(pc), false, range);
     if (region == Region::untraced) return;
     const bool global = region == Region::global;
-    const Site& site = find_site(number(pc), global, kind != trace::kRead);
+    Site& site = find_site(number(pc), global, kind != trace::kRead);
+    site.address = begin;
     for (uintptr_t at = begin; at < begin + bytes; at += 16) {
         const size_t width = std::min<size_t>(16, begin + bytes - at);
         races::check(range->cells, range->begin, at, int(width), global, kind, thread, site.number);

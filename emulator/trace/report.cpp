@@ -160,7 +160,10 @@ void reset_counts() {
     totals = Counts();
     problems = Problems();
     ++resets;
-    for (Site& site : all_sites()) site.bytes = site.requests = site.cost = site.ideal = 0;
+    for (Site& site : all_sites()) {
+        site.bytes = site.requests = site.cost = site.ideal = 0;
+        site.address = 0;
+    }
 }
 
 const Counts& counts() {
@@ -209,6 +212,17 @@ std::vector<Line> lines() {
         line.sectors_or_wavefronts += site.cost;
         line.ideal += site.ideal;
     }
+    return found;
+}
+
+std::vector<std::string> lines_that_access(const void* begin, size_t bytes, bool store) {
+    find_lines_of_sites();
+    std::vector<std::string> found;
+    for (const Site& site : all_sites())
+        if (site.global && site.store == store &&
+            site.address - reinterpret_cast<uintptr_t>(begin) < bytes &&
+            std::count(found.begin(), found.end(), site.where) == 0)
+            found.push_back(site.where);
     return found;
 }
 

@@ -27,6 +27,7 @@ struct Site {  // one load or store instruction of the program
     bool global, store;
     int width = 0;  // the widest; they differ only where a whole struct is copied
     uint64_t bytes = 0, requests = 0, cost = 0, ideal = 0;
+    uintptr_t address = 0;  // of its last access
     // Since the last barrier: how often each thread has executed it (times), how many requests of
     // each warp are already counted (finished), and those that are not (pending). A GPU executes an
     // instruction for all lanes at once, so the lanes' i-th executions make one request.

@@ -1,0 +1,46 @@
+// Why a product is wrong. Each hypothesis predicts what C holds if it is true, and is said only if C
+// does hold that at every wrong element: with random operands chance does not.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/verify.h"
+
+// A product as it came, in floats, which hold every half exactly.
+struct Came {
+    Shape shape;
+    std::vector<float> A, B, C;
+    std::vector<bool> written;  // which elements of C
+
+    template <class In, class Out>
+    Came(Shape s, const std::vector<In>& A, const std::vector<In>& B, const Out* C_)
+        : shape(s), A(A.begin(), A.end()), B(B.begin(), B.end()), C(C_, C_ + size_t(s.M) * s.N) {
+        const Out never = unwritten<Out>();
+        for (size_t i = 0; i < C.size(); ++i)
+            written.push_back(std::memcmp(&C_[i], &never, sizeof never) != 0);
+    }
+};
+
+// The source lines that read the matrix 'A' or 'B', or write 'C'; "" where they are not known.
+using LinesOf = std::function<std::string(char matrix)>;
+// " (A: mine.cu:7, B: mine.cu:8)", or "".
+std::string places(const std::string& matrices, const LinesOf& lines_of);
+
+// The cause of a product of integers that isn't exact, in one sentence; "" if no hypothesis explains
+// it.
+std::string cause_of(const Came& came, const LinesOf& lines_of);
+// The cause of a product of reals whose error exceeds the bound for an accumulator with the unit
+// roundoff u.
+std::string cause_of_error(const Came& came, double u);
+
+// Verifies the product of a shape; what is wrong with it.
+using Trial = std::function<std::optional<Failure>(Shape)>;
+
+// What other shapes tell of a kernel that fails at this one: that it takes only multiples of some
+// tile, or only square matrices; and what is wrong at such multiples, or where it can be launched.
+// "" if they tell nothing. others: shapes of which those multiples are tried.
+std::string cause_by_shapes(Shape wrong, const Failure& failure, const std::vector<Shape>& others,
+                            const Trial& trial);
