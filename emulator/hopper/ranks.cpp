@@ -51,10 +51,10 @@ void* in_rank(void* pointer, unsigned rank, const char* name, const char* file, 
         misuse(std::string(name) + ": rank " + std::to_string(rank) + " of a cluster of " +
                    std::to_string(run.ranks),
                file, line);
-    if (running_threads(rank) == 0)
-        misuse(std::string(name) + ": the block of rank " + std::to_string(rank) +
-                   " has left its cluster",
-               file, line);
+    if (running_threads(rank) == 0)  // here its memory is still there
+        report_once(std::string(name) + ": the block of rank " + std::to_string(rank) +
+                        " has left its cluster at " + site_name({file, line, 0}),
+                    block_name() + ", " + thread_name(current_thread));
     if (rank != rank_of(current_thread))
         last_access[rank][current_thread] = {name, {file, line, 0}, 0, clocks::now(current_thread)};
     const auto offset = static_cast<char*>(pointer) - static_cast<char*>(builtins.dynamic_shared);
@@ -95,10 +95,10 @@ void end_thread() {
         for (unsigned t = 0; t < run.block_threads; ++t)
             synchronised |= clocks::knows(rank * run.block_threads + t, accessing, access.clock);
         if (synchronised) continue;
-        report_problem("the block of rank " + std::to_string(rank) +
-                       " leaves its cluster too early: it has not waited for the " + access.name +
-                       " at " + (access.pc ? find_lines({access.pc})[0] : site_name(access.site)) +
-                       " (" + block_name() + ", " + thread_name(accessing) + ")");
+        report_once("the block of rank " + std::to_string(rank) +
+                        " leaves its cluster too early: it has not waited for the " + access.name +
+                        " at " + (access.pc ? find_lines({access.pc})[0] : site_name(access.site)),
+                    block_name() + ", " + thread_name(accessing));
         return;
     }
 }

@@ -19,6 +19,7 @@
 #include "emulator/hopper/ranks.h"
 #include "emulator/include/common/ptx/hopper.cuh"
 #include "emulator/trace/record.h"
+#include "emulator/trace/report.h"
 
 namespace emulator {
 namespace {
@@ -100,10 +101,13 @@ void start_load(TensorCopy load, uint64_t* barrier) {
     load.phase = b.phase;
     load.before = last_wait(current_thread);
     b.has_loads = true;
-    if (load.bulk() && !b.fenced)
-        load.refuse("no fence_mbarrier_init() lies between the mbarrier_init() of " + name_of(b) +
-                        " and this call",
-                    "that mbarrier_init() is at " + site_name(b.site));
+    if (load.bulk() && !b.fenced) {  // on the next copies nothing more is to be said
+        report_once(load.title() +
+                        ": no fence_mbarrier_init() lies between the mbarrier_init() at " +
+                        site_name(b.site) + " and this call at " + site_name(load.site),
+                    block_name() + ", " + thread_name(load.thread));
+        b.fenced = true;
+    }
     const auto check = [&](const Copies& copies) {
         for (const TensorCopy& other : copies)
             if (other.shared < load.shared + load.map.footprint() &&

@@ -131,10 +131,9 @@ void end_block() {
     for (unsigned t = 0; t < run.threads; ++t)
         for (TensorCopy& store : all[t].in_flight) {
             if (!store.read)
-                report_problem(
-                    "the block ends, and no cp_async_bulk_wait_group_read() covers the " +
-                    std::string(store.name) + " at " + site_name(store.site) + " (" + block_name() +
-                    ", " + thread_name(t) + ")");
+                report_once("the block ends, and no cp_async_bulk_wait_group_read() covers the " +
+                                std::string(store.name) + " at " + site_name(store.site),
+                            block_name() + ", " + thread_name(t));
             write_matrix(store);
             trace_write(store);
         }

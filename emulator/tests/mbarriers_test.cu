@@ -107,7 +107,7 @@ TEST_F(Mbarriers, MistakesInARing) {
     const std::pair<Mistake, Said> all[] = {
         {kNoInit, {"no mbarrier is there: mbarrier_init() comes first at "}},
         {kNoInitFence,
-         {"cp_async_bulk_tensor: no fence_mbarrier_init()..full[0] and this call at @load..is at @init_full"}},
+         {"cp_async_bulk_tensor: no fence_mbarrier_init()..mbarrier_init() at @init_full and this call at @load"}},
         {kNoBarrierAfterInit,
          {"mbarrier_wait_parity: no barrier lies between..full[0] and this call at @wait_full..at @init_full, by thread 0",
           "mbarrier_wait_parity: no mbarrier is there..at @wait_full"}},

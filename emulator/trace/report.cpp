@@ -78,6 +78,12 @@ void report_problem(const std::string& problem) {
     print_at_exit();
     problems.others.push_back(folders_once(problem));
 }
+void report_once(const std::string& problem, const std::string& who) {
+    const std::string head = folders_once(problem) + " (";
+    for (const std::string& other : problems.others)
+        if (other.compare(0, head.size(), head) == 0) return;
+    report_problem(problem + " (" + who + ")");
+}
 void report_aloud(const std::string& problem) {
     report_problem(problem);
     if (silences || printed_at_exit()) return;

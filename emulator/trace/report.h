@@ -12,6 +12,8 @@ namespace emulator {
 extern Counts totals;  // barriers, blocks, threads; the rest is filled in by counts()
 extern uint64_t resets;  // calls of reset_counts(), which forgets what was reported
 void report_problem(const std::string& problem);  // keeps it for counts()
+// Adds who it was, "block 3, thread 0", and reports the problem of the first alone.
+void report_once(const std::string& problem, const std::string& who);
 void report_aloud(const std::string& problem);  // also prints it, unless it is printed later
 // Whether problems and counts are printed when the program ends (EMULATOR_SUMMARY in its
 // environment).
