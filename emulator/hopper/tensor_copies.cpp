@@ -34,7 +34,7 @@ TensorCopy::TensorCopy(bool store, const CUtensorMap* from, void* shared, int x,
     if (store && (x < 0 || y < 0))
         refuse("the box begins at x " + std::to_string(x) + " and y " + std::to_string(y) +
                "; a store's may not be negative");
-    check_place(map.swizzle_bytes ? 8 * map.swizzle_bytes : 128);
+    check_place(128);
 }
 
 TensorCopy::TensorCopy(float4 value, void* shared, Call site, const void* pc)
@@ -51,11 +51,11 @@ TensorCopy::TensorCopy(float4 value, void* shared, Call site, const void* pc)
 
 void TensorCopy::check_place(int alignment) const {
     if (reinterpret_cast<uintptr_t>(shared) % alignment)
-        refuse("the address in shared memory is not a multiple of " + std::to_string(alignment) +
-               (map.swizzle_bytes ? ", where the swizzle begins" : ""));
+        refuse("the address in shared memory is not a multiple of " + std::to_string(alignment));
     if (!is_shared(shared)) refuse("that address is not in shared memory");
     const auto dynamic = reinterpret_cast<uintptr_t>(run.shared);
-    if (reinterpret_cast<uintptr_t>(shared) - dynamic < run.shared_stride * run.ranks &&
+    if (alignment > 16 &&
+        reinterpret_cast<uintptr_t>(shared) - dynamic < run.shared_stride * run.ranks &&
         run.shared_alignment < size_t(alignment))
         refuse("the address is a multiple of " + std::to_string(alignment) +
                " by chance: extern __shared__ needs __align__(" + std::to_string(alignment) + ")");
