@@ -18,35 +18,57 @@
 
 namespace emulator {
 
-TensorCopy::TensorCopy(bool store, const CUtensorMap* from, void* shared, int x, int y, Call site,
-                       const void* pc)
-    : name("cp_async_bulk_tensor"), store(store), shared(static_cast<char*>(shared)), x(x), y(y),
+TensorCopy::TensorCopy(bool store, const CUtensorMap* from, void* shared, const Coordinates& at,
+                       int rank, Call site, const void* pc)
+    : name("cp_async_bulk_tensor"), store(store), shared(static_cast<char*>(shared)), at(at),
       thread(current_thread), site(site), pc(pc) {
     require(90, name, site.file, site.line);
     if (reinterpret_cast<uintptr_t>(from) % 64 == 0) std::memcpy(&map, from, sizeof map);
     else map.magic = 0;
     if (map.magic != TensorMap::kMagic)
         refuse("that is no tensor map (const __grid_constant__ CUtensorMap, a kernel's parameter)");
-    if (map.rank != 2) refuse("the map is of rank " + std::to_string(map.rank) + ", not 2");
+    if (map.rank != rank)
+        refuse("the map is of rank " + std::to_string(map.rank) + ", not " + std::to_string(rank));
     // For these an H200 reports an illegal instruction.
-    if (int64_t(x) * map.element_bytes % 16)
-        refuse("x is " + std::to_string(x) + ", whose bytes are not a multiple of 16");
-    if (store && (x < 0 || y < 0))
-        refuse("the box begins at x " + std::to_string(x) + " and y " + std::to_string(y) +
+    if (int64_t(at[0]) * map.element_bytes % 16)
+        refuse("x is " + std::to_string(at[0]) + ", whose bytes are not a multiple of 16");
+    if (store && *std::min_element(at.begin(), at.end()) < 0)
+        refuse("the box begins at x " + std::to_string(at[0]) + " and y " + std::to_string(at[1]) +
                "; a store's may not be negative");
     check_place(128);
 }
 
-TensorCopy::TensorCopy(float4 value, void* shared, Call site, const void* pc)
-    : name("st_async"), store(false), map{}, shared(static_cast<char*>(shared)), x(0), y(0),
-      thread(current_thread), site(site), pc(pc), box(sizeof value) {
+TensorCopy::TensorCopy(bool store, void* global, void* shared, uint64_t bytes, Call site,
+                       const void* pc)
+    : name("cp_async_bulk"), store(store), map{}, shared(static_cast<char*>(shared)), at{},
+      thread(current_thread), site(site), pc(pc) {
     require(90, name, site.file, site.line);
-    std::memcpy(box.data(), &value, sizeof value);
-    map.address = box.data();
-    map.element_bytes = sizeof(float);
-    map.dims[0] = map.box[0] = 4;
-    map.dims[1] = map.box[1] = 1;
-    check_place(sizeof value);
+    if (bytes % 16 || bytes == 0) refuse(std::to_string(bytes) + " bytes, not a multiple of 16");
+    if (reinterpret_cast<uintptr_t>(global) % 16)
+        refuse("the address in global memory is not a multiple of 16");
+    map.magic = TensorMap::kMagic;
+    set_matrix(global, std::min<uint64_t>(bytes & -bytes, 2048), bytes);
+    check_place(16);
+}
+
+TensorCopy::TensorCopy(const void* value, int bytes, void* shared, Call site, const void* pc)
+    : name("st_async"), store(false), map{}, shared(static_cast<char*>(shared)), at{},
+      thread(current_thread), site(site), pc(pc), box(bytes) {
+    require(90, name, site.file, site.line);
+    std::memcpy(box.data(), value, bytes);
+    set_matrix(box.data(), bytes, bytes);
+    check_place(bytes);
+}
+
+// The copy's matrix consists of all rows that follow each other from there.
+void TensorCopy::set_matrix(void* begin, uint64_t row, uint64_t bytes) {
+    map.address = static_cast<char*>(begin);
+    map.element_bytes = 1;
+    std::fill_n(map.dims, 5, 1);
+    std::fill_n(map.box, 5, 1);
+    map.dims[0] = map.box[0] = uint32_t(row);
+    map.dims[1] = map.box[1] = uint32_t(bytes / row);
+    map.strides[0] = row;
 }
 
 void TensorCopy::check_place(int alignment) const {
@@ -73,15 +95,27 @@ void TensorCopy::refuse(const std::string& why, const std::string& hint) const {
     std::abort();  // not reached
 }
 
-TensorCopy::Row TensorCopy::row(int number) const {
-    const int64_t line = int64_t(y) + number, begin = std::max<int64_t>(x, 0);
+std::array<int64_t, 5> TensorCopy::begin_of(uint64_t row) const {
+    std::array<int64_t, 5> all{at[0]};
+    for (int d = 1; d < 5; row /= map.box[d++]) all[d] = at[d] + int64_t(row % map.box[d]);
+    return all;
+}
+
+TensorCopy::Row TensorCopy::row(uint64_t number) const {
+    const std::array<int64_t, 5> first = begin_of(number);
+    const int64_t x = first[0], begin = std::max<int64_t>(x, 0);
+    int64_t offset = begin * map.element_bytes;
+    for (int d = 1; d < 5; ++d) {
+        if (first[d] < 0 || first[d] >= int64_t(map.dims[d])) return {};
+        offset += first[d] * int64_t(map.strides[d - 1]);
+    }
     // An H200 cuts a store off after the 16 bytes that hold the last element.
     const int in_16 = store ? 16 / map.element_bytes : 1;
     const int64_t columns = (int64_t(map.dims[0]) + in_16 - 1) / in_16 * in_16;
-    const int64_t end = std::min(int64_t(x) + map.box[0], columns);
-    if (line < 0 || line >= int64_t(map.dims[1]) || begin >= end) return {};
-    return {map.address + line * map.strides[0] + begin * map.element_bytes,
-            int(begin - x) * map.element_bytes, int(end - begin) * map.element_bytes};
+    const int64_t end = std::min(x + int64_t(map.box[0]), columns);
+    if (begin >= end) return {};
+    return {map.address + offset, int(begin - x) * map.element_bytes,
+            int(end - begin) * map.element_bytes};
 }
 
 char* TensorCopy::place(uint64_t row, uint64_t at) const {
@@ -92,17 +126,18 @@ char* TensorCopy::place(uint64_t row, uint64_t at) const {
 // Sectors: those of all rows of the box, outside the matrix too, as an H200 counts them.
 void TensorCopy::trace_matrix() const {
     uint64_t bytes = 0, sectors = 0;
-    for (int i = 0; i < map.box[1]; ++i) {
+    for (uint64_t i = 0; i < map.rows(); ++i) {
         const Row row = this->row(i);
-        const auto origin =
-            reinterpret_cast<uintptr_t>(map.address) + int64_t(x) * map.element_bytes;
-        auto begin = origin + (int64_t(y) + i) * map.strides[0], end = begin + map.row_bytes();
+        const std::array<int64_t, 5> first = begin_of(i);
+        auto begin = reinterpret_cast<uintptr_t>(map.address) + first[0] * map.element_bytes;
+        for (int d = 1; d < 5; ++d) begin += first[d] * int64_t(map.strides[d - 1]);
+        auto end = begin + map.row_bytes();
         if (row.bytes) {
             const auto inside = reinterpret_cast<uintptr_t>(row.begin);
             const Allocation* memory = find_allocation(inside);
             if (!tracing() && !only_ends_run() && (!memory || inside + row.bytes > memory->end))
-                refuse("row " + std::to_string(int64_t(y) + i) +
-                       " of the map's matrix is not all in device memory");
+                refuse("row " + std::to_string(first[1]) +
+                       " of the copy's matrix is not all in device memory");
             if (!store) accesses::note_bulk(thread, row.begin, row.bytes, trace::kRead, pc);
             bytes += row.bytes;
             if (store) {
@@ -122,10 +157,11 @@ void TensorCopy::start_note(const void* barrier) {
     if (!record::on) return;
     std::string text = (store ? "store," : "load,") + std::to_string(thread / 32) +
                        record::number(barrier) + record::number(map.address);
-    for (const int number : {x, y, int(map.box[0]), int(map.box[1])})
+    for (const int number : {at[0], at[1], int(map.box[0]), int(map.rows())})
         text += "," + std::to_string(number);
-    for (int i = 0; i < map.box[1]; ++i)
-        for (uint64_t at = 0; at < map.row_bytes(); at += 16) text += record::number(place(i, at));
+    for (uint64_t i = 0; i < map.rows(); ++i)
+        for (uint64_t part = 0; part < map.row_bytes(); part += 16)
+            text += record::number(place(i, part));
     note = record::note_of(current_thread, text);
 }
 

@@ -1,6 +1,8 @@
 // Bulk tensor copies in flight.
 #pragma once
 
+#include <array>
+
 #include "emulator/engine/clocks.h"
 #include "emulator/hopper/tensor_maps.h"
 
@@ -18,12 +20,14 @@ struct Waited {
     unsigned ranks = 0;  // that had arrived in that phase, as a mask
 };
 
+using Coordinates = std::array<int, 5>;  // x, y, ...; 0 beyond the map's rank
+
 struct TensorCopy {
-    const char* name;  // cp_async_bulk_tensor or st_async
+    const char* name;  // cp_async_bulk_tensor, cp_async_bulk or st_async
     bool store;
     TensorMap map;
     char* shared;
-    int x, y;
+    Coordinates at;  // where the box begins
     unsigned thread;
     Call site;
     const void* pc;
@@ -40,10 +44,12 @@ struct TensorCopy {
     std::vector<char> box{};
     bool read = false;
 
-    TensorCopy(bool store, const CUtensorMap* map, void* shared, int x, int y, Call site,
-               const void* pc);
+    TensorCopy(bool store, const CUtensorMap* map, void* shared, const Coordinates& at, int rank,
+               Call site, const void* pc);
+    // A cp.async.bulk of contiguous bytes.
+    TensorCopy(bool store, void* global, void* shared, uint64_t bytes, Call site, const void* pc);
     // A st_async is the load of a box of one row, out of a matrix that the copy itself holds.
-    TensorCopy(float4 value, void* shared, Call site, const void* pc);
+    TensorCopy(const void* value, int bytes, void* shared, Call site, const void* pc);
 
     bool bulk() const { return map.magic != 0; }  // not st_async
     std::string title() const;  // its name, and where a multicast goes
@@ -53,9 +59,11 @@ struct TensorCopy {
         char* begin = nullptr;
         int skipped = 0, bytes = 0;  // skipped: of the box's row, before it
     };
-    Row row(int number) const;
+    Row row(uint64_t number) const;
+    std::array<int64_t, 5> begin_of(uint64_t row) const;  // its coordinates
     // The address in shared memory of the 16 bytes that lie `at` bytes into a row of the box.
     char* place(uint64_t row, uint64_t at) const;
+    void set_matrix(void* begin, uint64_t row, uint64_t bytes);
     void check_place(int alignment) const;  // in shared memory
     void trace_matrix() const;  // counts the request
     void start_note(const void* barrier = nullptr);
@@ -66,7 +74,7 @@ struct TensorCopy {
         const bool whole = map.pitch() == map.row_bytes();
         if (whole && (!map.swizzle_bytes || map.box_bytes() % 1024 == 0))
             return visit(shared, map.box_bytes());
-        for (int row = 0; row < map.box[1]; ++row)
+        for (uint64_t row = 0; row < map.rows(); ++row)
             for (uint64_t at = 0; at < map.row_bytes(); at += 16)
                 visit(place(row, at), uint64_t(16));
     }

@@ -33,11 +33,12 @@ std::unordered_set<const char*> async_store_targets;
 void fill_box(const TensorCopy& load) {
     char line[2048];  // of 256 elements of 8 bytes
     const int bytes = int(load.map.row_bytes());
-    for (int i = 0; i < load.map.box[1]; ++i) {
+    for (uint64_t i = 0; i < load.map.rows(); ++i) {
         std::memset(line, 0, bytes);
         const TensorCopy::Row row = load.row(i);
         if (row.bytes) std::memcpy(line + row.skipped, row.begin, row.bytes);
-        for (int at = 0; at < bytes; at += 16) std::memcpy(load.place(i, at), line + at, 16);
+        for (int at = 0; at < bytes; at += 16)
+            std::memcpy(load.place(i, at), line + at, std::min(16, bytes));
     }
 }
 
@@ -130,46 +131,109 @@ void start_load(TensorCopy load, uint64_t* barrier) {
 
 }  // namespace
 
-void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
-                          const char* file, int line) {
-    EmulatorsWork work;
-    if (record::on) record::call(current_thread, "bulk load", file, line);
-    TensorCopy load(false, map, to, x, y, {file, line, 0}, caller(__builtin_return_address(0)));
-    load.trace_matrix();
-    start_load(std::move(load), barrier);
-}
+namespace {
 
-// Every destination block receives the box at the same offset, and its mbarrier counts the bytes.
-void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
-                          unsigned ranks, const char* file, int line) {
-    EmulatorsWork work;
-    if (record::on) record::call(current_thread, "bulk load", file, line);
-    const char* const name = "cp_async_bulk_tensor";
-    if (ranks == 0 || ranks >> run.ranks)
-        misuse(name + (": the mask " + std::to_string(ranks)) + " has " +
-                   (ranks ? rank_names(ranks) : "no rank") + ", in a cluster of " +
-                   std::to_string(run.ranks) + (run.ranks == 1 ? " block," : " blocks,"),
-               file, line);
+// ranks: the blocks that receive the copy, as a mask, at the same offset; each one's mbarrier
+// counts the bytes. 0: the running thread's own block, without a mask.
+template <class MakeCopy>
+void start_loads(const char* name, const MakeCopy& copy_to, void* to, uint64_t* barrier,
+                 unsigned ranks, const Call& site) {
+    if (record::on) record::call(current_thread, "bulk load", site.file, site.line);
+    if (ranks == 0) {
+        TensorCopy load = copy_to(to);
+        load.trace_matrix();
+        return start_load(std::move(load), barrier);
+    }
+    if (ranks >> run.ranks)
+        misuse(name + (": the mask " + std::to_string(ranks)) + " has " + rank_names(ranks) +
+                   ", in a cluster of " + std::to_string(run.ranks) +
+                   (run.ranks == 1 ? " block," : " blocks,"),
+               site.file, site.line);
     bool first = true;
     for (unsigned rank = 0; rank < run.ranks; ++rank) {
         if (!(ranks >> rank & 1)) continue;
-        const auto there = [&](void* mine) { return in_rank(mine, rank, name, file, line); };
-        TensorCopy load(false, map, there(to), x, y, {file, line, 0},
-                        caller(__builtin_return_address(0)));
+        const auto there = [&](void* mine) {
+            return in_rank(mine, rank, name, site.file, site.line);
+        };
+        TensorCopy load = copy_to(there(to));
         load.ranks = ranks;
         if (std::exchange(first, false)) load.trace_matrix();
         start_load(std::move(load), static_cast<uint64_t*>(there(barrier)));
     }
 }
 
+void start_box(void* to, const CUtensorMap* map, const Coordinates& at, int rank, uint64_t* barrier,
+               unsigned ranks, const Call& site, const void* pc) {
+    EmulatorsWork work;
+    start_loads(
+        "cp_async_bulk_tensor",
+        [&](void* there) { return TensorCopy(false, map, there, at, rank, site, pc); }, to, barrier,
+        ranks, site);
+}
+
+}  // namespace
+
+void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
+                          const char* file, int line) {
+    start_box(to, map, {x, y}, 2, barrier, 0, {file, line, 0}, caller(__builtin_return_address(0)));
+}
+
+void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
+                          unsigned ranks, const char* file, int line) {
+    if (ranks == 0)
+        misuse("cp_async_bulk_tensor: the mask 0 has no rank, in a cluster of " +
+                   std::to_string(run.ranks) + (run.ranks == 1 ? " block," : " blocks,"),
+               file, line);
+    start_box(to, map, {x, y}, 2, barrier, ranks, {file, line, 0},
+              caller(__builtin_return_address(0)));
+}
+
+void bulk_tensor_load(void* to, const CUtensorMap* map, const int (&at)[5], int rank,
+                      uint64_t* barrier, unsigned ranks, const char* file, int line) {
+    start_box(to, map, {at[0], at[1], at[2], at[3], at[4]}, rank, barrier, ranks, {file, line, 0},
+              caller(__builtin_return_address(0)));
+}
+
+void bulk_load(void* to, const void* from, unsigned bytes, uint64_t* barrier, unsigned ranks,
+               const char* file, int line) {
+    EmulatorsWork work;
+    const void* const pc = caller(__builtin_return_address(0));
+    const Call site{file, line, 0};
+    start_loads(
+        "cp_async_bulk",
+        [&](void* there) {
+            return TensorCopy(false, const_cast<void*>(from), there, bytes, site, pc);
+        },
+        to, barrier, ranks, site);
+}
+
+namespace {
+
+// there(address): that address, in the block where it lies.
+template <class There>
+void start_store(const void* value, int bytes, void* to, uint64_t* barrier, const There& there,
+                 const Call& site, const void* pc) {
+    if (record::on) record::call(current_thread, "bulk load", site.file, site.line);
+    TensorCopy store(value, bytes, there(to), site, pc);
+    start_load(std::move(store), static_cast<uint64_t*>(there(barrier)));
+}
+
+}  // namespace
+
 void st_async(float4* to, float4 value, uint64_t* barrier, int rank, const char* file, int line) {
     EmulatorsWork work;
-    if (record::on) record::call(current_thread, "bulk load", file, line);
     const auto there = [&](void* mine) {
         return in_rank(mine, unsigned(rank), "st_async", file, line);
     };
-    TensorCopy store(value, there(to), {file, line, 0}, caller(__builtin_return_address(0)));
-    start_load(std::move(store), static_cast<uint64_t*>(there(barrier)));
+    start_store(&value, sizeof value, to, barrier, there, {file, line, 0},
+                caller(__builtin_return_address(0)));
+}
+void st_async_at(void* to, const void* value, int bytes, uint64_t* barrier, const char* file,
+                 int line) {
+    EmulatorsWork work;
+    const auto there = [&](void* at) { return in_its_rank(at, "st_async", file, line); };
+    start_store(value, bytes, to, barrier, there, {file, line, 0},
+                caller(__builtin_return_address(0)));
 }
 
 namespace {

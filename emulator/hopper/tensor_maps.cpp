@@ -53,9 +53,11 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
     m.rank = uint8_t(std::min(rank, 255u));
     m.element_bytes = unsigned(type) < sizeof kBytes ? kBytes[type] : uint8_t(0);
     m.swizzle_bytes = kSwizzles[swizzle & 3];
+    std::fill_n(m.dims, 5, 1);
+    std::fill_n(m.box, 5, 1);
     for (unsigned i = 0; i < std::min(rank, 5u); ++i) {
         m.dims[i] = dims[i];
-        m.box[i] = uint16_t(box[i]);
+        m.box[i] = box[i];
         if (i + 1 < rank && i < 4) m.strides[i] = strides[i];
     }
     std::string why = why_no_tensor_map(m, box, element_strides);

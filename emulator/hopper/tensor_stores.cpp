@@ -35,7 +35,7 @@ void read_box(TensorCopy& store) {
 
 void write_matrix(TensorCopy& store) {
     read_box(store);
-    for (int i = 0; i < store.map.box[1]; ++i)
+    for (uint64_t i = 0; i < store.map.rows(); ++i)
         if (const TensorCopy::Row row = store.row(i); row.bytes)
             std::memcpy(row.begin, &store.box[i * store.map.row_bytes() + row.skipped], row.bytes);
 }
@@ -44,7 +44,7 @@ void write_matrix(TensorCopy& store) {
 void trace_read(TensorCopy& store) {
     if (std::exchange(store.read, true)) return;
     clocks::act(store.order, [&] {
-        for (int i = 0; i < store.map.box[1]; ++i) {
+        for (uint64_t i = 0; i < store.map.rows(); ++i) {
             const TensorCopy::Row row = store.row(i);
             for (int at = row.skipped, next; at < row.skipped + row.bytes; at = next) {
                 next = std::min(row.skipped + row.bytes, at / 16 * 16 + 16);
@@ -59,7 +59,7 @@ void trace_read(TensorCopy& store) {
 void trace_write(TensorCopy& store) {
     trace_read(store);
     clocks::act(store.order, [&] {
-        for (int i = 0; i < store.map.box[1]; ++i)
+        for (uint64_t i = 0; i < store.map.rows(); ++i)
             if (const TensorCopy::Row row = store.row(i); row.bytes)
                 accesses::note_bulk(store.order.agent, row.begin, row.bytes, trace::kWrite,
                                     store.pc);
@@ -76,15 +76,13 @@ void make_progress(Stores& stores) {
 
 }  // namespace
 
-void cp_async_bulk_tensor(const CUtensorMap* map, int x, int y, const void* from, const char* file,
-                          int line) {
-    EmulatorsWork work;
-    TensorCopy store(true, map, const_cast<void*>(from), x, y, {file, line, 0},
-                     caller(__builtin_return_address(0)));
-    if (record::on) record::call(current_thread, "bulk store", file, line);
+namespace {
+
+void start(TensorCopy store) {
+    if (record::on) record::call(current_thread, "bulk store", store.site.file, store.site.line);
     for (unsigned t = 0; t < run.threads; ++t)
         for (const TensorCopy& other : all[t].in_flight)
-            if (t != current_thread && other.x == x && other.y == y &&
+            if (t != current_thread && other.at == store.at &&
                 other.map.address == store.map.address)
                 store.refuse(thread_name(t) + " stores this box, too: only one thread must");
     Stores& mine = all[current_thread];
@@ -94,6 +92,26 @@ void cp_async_bulk_tensor(const CUtensorMap* map, int x, int y, const void* from
     store.start_note();
     mine.in_flight.push_back(std::move(store));
     make_progress(mine);
+}
+
+}  // namespace
+
+void cp_async_bulk_tensor(const CUtensorMap* map, int x, int y, const void* from, const char* file,
+                          int line) {
+    EmulatorsWork work;
+    start({true, map, const_cast<void*>(from), Coordinates{x, y}, 2, Call{file, line, 0},
+           caller(__builtin_return_address(0))});
+}
+void bulk_tensor_store(const CUtensorMap* map, const int (&at)[5], int rank, const void* from,
+                       const char* file, int line) {
+    EmulatorsWork work;
+    start({true, map, const_cast<void*>(from), Coordinates{at[0], at[1], at[2], at[3], at[4]}, rank,
+           Call{file, line, 0}, caller(__builtin_return_address(0))});
+}
+void bulk_store(void* to, const void* from, unsigned bytes, const char* file, int line) {
+    EmulatorsWork work;
+    start({true, to, const_cast<void*>(from), bytes, Call{file, line, 0},
+           caller(__builtin_return_address(0))});
 }
 
 void cp_async_bulk_commit_group() { ++all[current_thread].groups; }

@@ -53,6 +53,76 @@ void mbarrier_wait(Thread& t, const Instruction& i) {
                                                              t.file(), t.line()));
 }
 
+// ---- Bulk copies --------------------------------------------------------------------------------
+
+// The mask of a multicast, or 0. number: that of its argument.
+static unsigned ranks_of(Thread& t, const Instruction& i, size_t number) {
+    if (!i.has("multicast::cluster")) return 0;
+    if (number >= i.arguments.size()) t.refuse("a multicast needs its mask");
+    const unsigned ranks = t.word(i.arguments[number]) & 0xffff;
+    if (ranks == 0) t.refuse("the mask 0 has no rank");
+    return ranks;
+}
+
+// .shared.global [to], [from], bytes, [barrier]{, mask}{, cache policy}; .global.shared [to],
+// [from], bytes{, cache policy}
+void cp_async_bulk(Thread& t, const Instruction& i) {
+    if (i.modifiers.empty()) t.refuse("lacks a state space");
+    if (i.modifiers[0] == "prefetch") return;
+    const unsigned bytes = t.word(i.arguments[2]);
+    if (i.modifiers[0] == "global")
+        return bulk_store(t.pointer(i.arguments[0], false), t.pointer(i.arguments[1], true), bytes,
+                          t.file(), t.line());
+    if (i.modifiers.size() < 2 || i.modifiers[1] != "global")
+        t.refuse("the emulator has no " + i.opcode);
+    if (i.arguments.size() < 4) t.refuse("needs its mbarrier");
+    bulk_load(t.pointer(i.arguments[0], true), t.pointer(i.arguments[1], false), bytes,
+              t.mbarrier(i.arguments[3]), ranks_of(t, i, 4), t.file(), t.line());
+}
+
+// .2d.shared.global [to], [map, {x, y}], [barrier]{, mask}{, cache policy}; .2d.global.shared
+// [map, {x, y}], [from]{, cache policy}
+void cp_async_bulk_tensor(Thread& t, const Instruction& i) {
+    const int rank = i.modifiers[0][0] - '0';
+    const bool is_store = i.modifiers.size() > 1 && i.modifiers[1] == "global";
+    const PtxArgument& box = i.arguments[is_store ? 0 : 1];
+    if (rank < 1 || rank > 5 || box.kind != PtxArgument::address || box.parts.size() != 2 ||
+        box.parts[1].kind != PtxArgument::list || int(box.parts[1].parts.size()) != rank)
+        t.refuse("the box is no [map, {x, y}], with as many coordinates as " + i.opcode + " has");
+    const auto* const map = static_cast<const CUtensorMap*>(t.pointer(box, false));
+    int at[5] = {};
+    for (int d = 0; d < rank; ++d) at[d] = int(t.word(box.parts[1].parts[d]));
+    if (is_store)
+        return bulk_tensor_store(map, at, rank, t.pointer(i.arguments[1], true), t.file(),
+                                 t.line());
+    if (i.arguments.size() < 3) t.refuse("needs its mbarrier");
+    bulk_tensor_load(t.pointer(i.arguments[0], true), map, at, rank, t.mbarrier(i.arguments[2]),
+                     ranks_of(t, i, 3), t.file(), t.line());
+}
+
+void cp_async_bulk_commit_group(Thread&, const Instruction&) {
+    emulator::cp_async_bulk_commit_group();
+}
+void cp_async_bulk_wait_group(Thread& t, const Instruction& i) {
+    emulator::cp_async_bulk_wait_group(t.word(i.arguments[0]), i.has("read"), t.file(), t.line());
+}
+
+// st.async [to], value, [barrier]: value is a register, or a list for .v2 and .v4.
+void st_async(Thread& t, const Instruction& i) {
+    const PtxArgument& value = i.arguments[1];
+    const PtxType type = i.type();
+    const size_t count = value.kind == PtxArgument::list ? value.parts.size() : 1;
+    if (count * type.width() > 16) t.refuse("stores more than 16 bytes");
+    char bytes[16];
+    for (size_t n = 0; n < count; ++n) {
+        const uint64_t bits =
+            t.bits(value.kind == PtxArgument::list ? value.parts[n] : value, type);
+        std::memcpy(bytes + n * type.width(), &bits, type.width());
+    }
+    st_async_at(t.pointer(i.arguments[0], true), bytes, int(count) * type.width(),
+                t.mbarrier(i.arguments[2]), t.file(), t.line());
+}
+
 // ---- Clusters -----------------------------------------------------------------------------------
 
 // Of an address in shared memory (a number, .shared::cluster), or of a pointer.

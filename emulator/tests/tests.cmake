@@ -19,6 +19,7 @@ foreach(program
     emulator_test_hopper_matmul_trace
     emulator_test_indices
     emulator_test_indices_trace
+    emulator_test_inline_hopper_trace
     emulator_test_inline_ptx_trace
     emulator_test_mbarriers_trace
     emulator_test_programs_trace
