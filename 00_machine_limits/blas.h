@@ -112,7 +112,7 @@ Times time_blas(const OpenBlas& blas, int n, const std::vector<float>& A,
         each = float(ms_between(begin, std::chrono::steady_clock::now()));
     }
     const std::vector<float> C(c.begin(), c.end());
-    doing(format("OpenBLAS, N = %d", n), [&] {
+    with_context(format("OpenBLAS, N = %d", n), [&] {
         check_accuracy({n, n, n}, A, B, C.data(), kFp32.unit_roundoff);
     });
     return summarize(ms);

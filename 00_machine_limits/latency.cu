@@ -262,7 +262,7 @@ struct Timing {
         const auto chained = [&] {
             chain<Ffma><<<1, 1>>>(operands.data(), kRounds, result.data());
         };
-        const Clocks clocks = timer.clocks_beside(chained, 0.03);
+        const Clocks clocks = timer.clocks_during(chained, 0.03);
         Row row = {{"what", what},
                    {"kind", kind},
                    {"bytes", bytes ? std::to_string(bytes) : "-"},

@@ -45,7 +45,7 @@ void verify(Shape s) {
             launch_matmul<Index>(s, x.A_device.data(), x.B_device.data(), x.C_device());
         });
     };
-    doing(to_string(s), [&] {
+    with_context(to_string(s), [&] {
         verify_exact(x, kFp32, 1, launch);
         verify_reals(x, kFp32, 1, launch);
     });
@@ -140,7 +140,7 @@ Measured measure(int n, const std::string& memory, const HostMatrices& host,
         const Parts parts = multiply_once(n, host, device);
         for (int part = 0; part < kParts; ++part) ms[part].push_back(float(parts[part]));
     }
-    doing(format("N = %d, %s memory", n, memory.c_str()), [&] {
+    with_context(format("N = %d, %s memory", n, memory.c_str()), [&] {
         check_accuracy({n, n, n}, A, B, host.C, kFp32.unit_roundoff);
     });
     Parts median;
@@ -148,7 +148,7 @@ Measured measure(int n, const std::string& memory, const HostMatrices& host,
     const auto launch = [&] {
         launch_matmul({n, n, n}, device[0].data(), device[1].data(), device[2].data());
     };
-    return {n, memory, median, timer.clocks_beside(launch, median[kKernel]), 0};
+    return {n, memory, median, timer.clocks_during(launch, median[kKernel]), 0};
 }
 
 // The article's model, T = 3 N^2 T_x + 2 N^3 T_gpu, for one kind of memory.

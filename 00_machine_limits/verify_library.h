@@ -59,10 +59,10 @@ void verify_library(const std::string& name, Shape s, uint32_t seed, int bits, d
     const int range = exact_range(s.K, kFp32.exact_limit);
     std::vector<float> A = random_integers(a_count, seed, range);
     std::vector<float> B = random_integers(b_count, seed + 1, range);
-    doing(what, [&] { check_exact(s, A, B, product(A, B).data()); });
+    with_context(what, [&] { check_exact(s, A, B, product(A, B).data()); });
     A = random_reals(a_count, seed);
     B = random_reals(b_count, seed + 1);
     for (std::vector<float>* matrix : {&A, &B})
         for (float& value : *matrix) value = std::ldexp(std::trunc(std::ldexp(value, bits)), -bits);
-    doing(what, [&] { check_accuracy(s, A, B, product(A, B).data(), unit_roundoff); });
+    with_context(what, [&] { check_accuracy(s, A, B, product(A, B).data(), unit_roundoff); });
 }

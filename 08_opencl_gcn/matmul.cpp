@@ -104,7 +104,7 @@ void run_stages(const OpenClOptions& options, const FoundDevice& device) {
         const cl::Kernel matmul =
             build_kernel(options.kernels + "/" + stage.name + ".cl", "matmul");
         const auto run = [&](const Shape& shape, bool verify_only) {
-            return doing(std::string(stage.name) + " " + to_string(shape), [&] {
+            return with_context(std::string(stage.name) + " " + to_string(shape), [&] {
                 try {
                     return machine.run(stage, matmul, resize, shape, verify_only);
                 } catch (const cl::Error& error) {

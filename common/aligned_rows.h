@@ -7,8 +7,8 @@
 #include "common/stage.h"
 
 // The leading dimension in elements: `columns` where rows already start on multiples of 16 bytes,
-// else the one of a copy. Rows of the copy are whole lines of L2, because otherwise the 128 bytes
-// of a row of a tile would straddle two lines.
+// otherwise that of a padded copy. Rows of the copy are whole lines of L2, because the 128 bytes of
+// a row of a tile would otherwise straddle two lines.
 inline int aligned(int columns) { return columns % 8 == 0 ? columns : ceil_div(columns, 64) * 64; }
 
 // Each block copies a row of `columns` elements and pads it with zeros up to `stride`. A thread has
@@ -23,8 +23,8 @@ __global__ void copy_rows(int columns, int stride, const T* from, T* to) {
     }
 }
 
-// Makes the device keep freed memory for the next launch. By default its memory pool returns the
-// memory to the system at every synchronization, which takes 0.3 ms. Setting it once is enough,
+// Makes the device's memory pool keep freed memory for the next launch. By default the pool returns
+// the memory to the system at every synchronization, which takes 0.3 ms. Setting it once is enough,
 // because a program uses one device.
 inline void keep_freed_memory() {
     static bool kept = false;
@@ -66,7 +66,8 @@ inline double loaded_by_copies(double M, double N, double K) {
     return (aligned(int(K)) > K ? M * K : 0) + (aligned(int(N)) > N ? K * N : 0);
 }
 
-// How many floats a launch stores: C, and the copies, whose elements are half as large as one of C.
+// What a launch stores, counted as Facts::stored_elements does: the elements of C, and the copies,
+// of which two elements count as a float.
 inline double stored_with_copies(double M, double N, double K) {
     const double lda = aligned(int(K)), ldb = aligned(int(N));
     return M * N + (lda > K ? M * lda / 2 : 0) + (ldb > N ? K * ldb / 2 : 0);

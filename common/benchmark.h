@@ -18,7 +18,7 @@ struct BenchmarkOptions : RunOptions {
 };
 
 inline OptionTable arch_option(int& sm) {  // --arch sm_75, in a CPU build
-    const std::string help = format("fragments of sm_70, sm_75 or sm_80 (default sm_%d)", sm);
+    const std::string help = format("fragment layout of sm_70, sm_75 or sm_80 (default sm_%d)", sm);
     const auto set = [&sm](const std::string& value) {
         sm = std::stoi(parse_choice(value, {"sm_70", "sm_75", "sm_80"}).substr(3));
     };

@@ -11,7 +11,7 @@
 
 // How many orders of the threads are verified: one on a GPU, where the hardware chooses it, and one
 // on the emulator while it traces accesses, because its race detector then finds a race in any
-// order. all: of the emulator, all of them at any time.
+// order. all: on the emulator, all orders even while it traces.
 int thread_orders(bool all = false);
 // The launches of each order stand between these two. end_order() throws Failure(kWrongResult) for
 // what a right result hides: a race, or a last launch whose traffic differs from what is stated.
@@ -37,7 +37,7 @@ inline void in_each_order(const std::function<void()>& verify) {
 
 // Calls `launches`, on the emulator only. The message of a Failure then begins with `where`, and
 // has the first problem that the emulator found meanwhile, which may be the cause.
-void explaining(const std::string& where, const std::function<void()>& launches);
+void with_explanation(const std::string& where, const std::function<void()>& launches);
 
 // Launches a kernel and waits for it. Throws Failure if it fails and, on the emulator, for a race,
 // for traffic other than stated, and for bank conflicts in loads from shared memory whose traffic

@@ -9,15 +9,16 @@
 __global__ void fill_sm() {}
 
 // The number of clusters of `blocks` blocks, 8 at most, that run at the same time if every block
-// fills an SM. At least 1. The result is kept, because the driver takes microseconds to compute it.
+// fills an SM. At least 1. The result is cached, because the driver takes microseconds to compute
+// it.
 inline int clusters_at_once(int blocks) {
-    static int sms = 0, known[9];  // the results for a GPU of that many SMs
+    static int sms = 0, cached[9];  // the results for a GPU of that many SMs
     if (sms != sm_count()) {
         sms = sm_count();
-        std::fill_n(known, 9, 0);
+        std::fill_n(cached, 9, 0);
     }
-    if (known[blocks]) return known[blocks];
-    constexpr int kSharedBytes = 200 << 10;  // more than half of an SM's
+    if (cached[blocks]) return cached[blocks];
+    constexpr int kSharedBytes = 200 << 10;  // more than half of an SM's shared memory
     cudaLaunchAttribute size = {};
     size.id = cudaLaunchAttributeClusterDimension;
     size.val.clusterDim.x = blocks;
@@ -32,5 +33,5 @@ inline int clusters_at_once(int blocks) {
     cudaFuncSetAttribute(fill_sm, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
     int most = 0;
     cudaOccupancyMaxActiveClusters(&most, fill_sm, &launch);
-    return known[blocks] = std::max(1, most);
+    return cached[blocks] = std::max(1, most);
 }

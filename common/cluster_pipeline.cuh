@@ -1,7 +1,7 @@
 // The pipeline of 12_clusters/matmul.cu as classes, for 13_stream_k: TMA loads k-tiles into stages,
-// for all CTAs that share an operand, and wgmma multiplies them. Three things are new. Only a part
-// of a cluster may load for each other, the CTAs from rank `first` on. A CTA may have none of a
-// tile's k-tiles. And what consumers do while products run is a function, `meanwhile`.
+// for all CTAs that share an operand, and wgmma multiplies them. Three things are new. Only some
+// CTAs of a cluster may load for each other, those from rank `first` on. A CTA may have none of a
+// tile's k-tiles. And what consumers do while wgmma runs is a function, `meanwhile`.
 #pragma once
 
 #include <algorithm>
@@ -22,11 +22,11 @@ struct CtaTile {
     static constexpr bool kSwapped = kTransposed;
     static constexpr int kMulticastCtas = kClusterM * kClusterN;  // that load for each other
     static constexpr int kSharers = kClusterM + kClusterN - 1;  // CTAs that load for this one
-    static constexpr int kParts = kN / 64;  // of 64 columns
+    static constexpr int kParts = kN / 64;  // a tile of B is loaded in boxes of 64 columns
     static constexpr int kWarpgroups = kTransposed ? kParts : kM / 64;
-    static constexpr int kConsumers = 128 * kWarpgroups;  // threads that multiply
-    // One more thread loads. setmaxnreg needs a warpgroup around it; a single consumer warpgroup can
-    // have 255 registers a thread without setmaxnreg.
+    static constexpr int kConsumers = 128 * kWarpgroups;  // consumer threads
+    // The producer is one more thread, in a warpgroup of its own for setmaxnreg, which a whole
+    // warpgroup executes. A single consumer warpgroup can have 255 registers a thread without it.
     static constexpr int kThreads = kConsumers + (kWarpgroups == 1 ? 32 : 128);
     // Accumulators of a warp: fragments of 16 x 8 elements of C, or of C^T.
     static constexpr int kFragments = (kTransposed ? kM : kN) / 8;
@@ -35,7 +35,8 @@ struct CtaTile {
 template <class Tile, int kStages>
 class Pipeline {
 public:
-    // A tile begins at a multiple of 1024 bytes, after which the swizzle repeats. So does what follows.
+    // Each tile begins at a multiple of 1024 bytes, the period of the swizzle pattern. So does what
+    // follows a Memory, whose size is a multiple, too.
     struct alignas(1024) Memory {
         half As[kStages][Tile::kTileM][kTileK];
         half Bs[kStages][Tile::kParts][kTileK][64];
@@ -50,7 +51,7 @@ public:
     // One thread calls it, and then fence_mbarrier_init().
     __device__ void initialise() {
         for (int stage = 0; stage < kStages; ++stage) {
-            ptx::mbarrier_init(&memory_.full[stage], 1);  // one arrival, of the thread that loads
+            ptx::mbarrier_init(&memory_.full[stage], 1);  // one arrival, of the producer
             // One arrival of each consumer warp that reads what this CTA loads.
             ptx::mbarrier_init(&memory_.empty[stage], Tile::kSharers * Tile::kConsumers / 32);
         }
@@ -67,8 +68,8 @@ public:
         }
     };
     // Loads the k-tile that begins at k into the next stage, for the tile at that row and column.
-    __device__ void load(Position& at, const CUtensorMap& A, const CUtensorMap& B, int row, int col,
-                         int k) {
+    __device__ void load(Position& position, const CUtensorMap& A, const CUtensorMap& B, int row,
+                         int col, int k) {
         constexpr int kRowsA = Tile::kTileM / Tile::kAlongN, kRowsB = kTileK / Tile::kAlongM;
         // A bit for each CTA of the row of the cluster in which this one is, and of its column.
         constexpr unsigned kRow = (1 << Tile::kAlongN) - 1;
@@ -76,8 +77,8 @@ public:
         const unsigned in_row = kRow << (first_ + cta_m_ * Tile::kAlongN);
         const unsigned in_column = kColumn << (first_ + cta_n_);
         auto& [As, Bs, full, empty] = memory_;
-        const int stage = at.stage;
-        ptx::mbarrier_wait_parity(&empty[stage], at.parity);
+        const int stage = position.stage;
+        ptx::mbarrier_wait_parity(&empty[stage], position.parity);
         ptx::mbarrier_arrive_expect_tx(&full[stage], sizeof(As[0]) + sizeof(Bs[0]));
         const int a = cta_n_ * kRowsA, b = cta_m_ * kRowsB;  // where this CTA's slices begin
         if (Tile::kAlongN == 1) ptx::cp_async_bulk_tensor(As[stage], &A, k, row, &full[stage]);
@@ -88,12 +89,12 @@ public:
             else
                 ptx::cp_async_bulk_tensor(Bs[stage][j][b], &B, col + j * 64, k + b, &full[stage],
                                           in_column);
-        at.next();
+        position.next();
     }
-    // Waits until no other CTA can still arrive here, so that this one may end.
-    __device__ void drain(Position& at) {
-        for (int i = 0; Tile::kMulticastCtas > 1 && i < kStages; ++i, at.next())
-            ptx::mbarrier_wait_parity(&memory_.empty[at.stage], at.parity);
+    // Waits until no other CTA can still arrive on this one's barriers, so that it may exit.
+    __device__ void drain(Position& position) {
+        for (int i = 0; Tile::kMulticastCtas > 1 && i < kStages; ++i, position.next())
+            ptx::mbarrier_wait_parity(&memory_.empty[position.stage], position.parity);
     }
 
     // A consumer warpgroup, which owns the tile's rows (transposed: columns) from `row` on: its
@@ -108,8 +109,8 @@ public:
                                              512)),
               a_(A_first_), b_(B_first_) {}
 
-        // acc = the products of the next `steps` k-tiles. Calls meanwhile(step) while the products
-        // of a k-tile run. If steps is 0, acc becomes 0 after meanwhile(0).
+        // acc = the products of the next `steps` k-tiles. Calls meanwhile(step) while wgmma works
+        // on a k-tile. If steps is 0, acc becomes 0 after meanwhile(0).
         template <class Meanwhile>
         __device__ __forceinline__ void multiply(float (&acc)[Tile::kFragments][4], int steps,
                                                  Meanwhile meanwhile) {
@@ -117,7 +118,7 @@ public:
             constexpr bool kSingleConsumer = Tile::kWarpgroups == 1;
             int previous = 0;
             for (int step = 0; step < steps; ++step) {
-                ptx::mbarrier_wait_parity(&memory_.full[at_.stage], at_.parity);
+                ptx::mbarrier_wait_parity(&memory_.full[position_.stage], position_.parity);
                 ptx::wgmma_fence();
                 for (int s = 0; s < kTileK; s += 16) {  // along the rows of A, down the rows of B
                     const uint64_t a_s = a_ + s * 2 / 16, b_s = b_ + s * 128 / 16;
@@ -131,12 +132,12 @@ public:
                     if (step > 0) pipeline_.release(previous);
                 } else {
                     ptx::wgmma_wait_group<0>();
-                    pipeline_.release(at_.stage);
+                    pipeline_.release(position_.stage);
                 }
-                previous = at_.stage;
-                at_.next();
-                a_ = at_.stage ? a_ + sizeof(memory_.As[0]) / 16 : A_first_;
-                b_ = at_.stage ? b_ + sizeof(memory_.Bs[0]) / 16 : B_first_;
+                previous = position_.stage;
+                position_.next();
+                a_ = position_.stage ? a_ + sizeof(memory_.As[0]) / 16 : A_first_;
+                b_ = position_.stage ? b_ + sizeof(memory_.Bs[0]) / 16 : B_first_;
             }
             if (kSingleConsumer) {  // waits for the last k-tile
                 ptx::wgmma_wait_group<0>();
@@ -154,12 +155,12 @@ public:
         Memory& memory_;
         const uint64_t A_first_, B_first_;  // of stage 0
         uint64_t a_, b_;
-        Position at_;
+        Position position_;
     };
 
 private:
-    // A consumer warp has read the stage: lanes 0, 1, ... arrive at one CTA each, first at those of
-    // this CTA's row in the cluster, then at the others of its column.
+    // A consumer warp has read the stage: lanes 0, 1, ... each arrive on the empty barrier of one
+    // CTA, first of those in this CTA's row of the cluster, then of the others in its column.
     __device__ void release(int stage) {
         const int lane = threadIdx.x % 32;
         const int above = lane - Tile::kAlongN, m = above < cta_m_ ? above : above + 1;

@@ -1,6 +1,6 @@
 // cuBLAS's product of the same data in the same precision: FP32 without TF32, FP16 or bfloat16 with
-// FP32 accumulate, FP16 with FP16 accumulate (by tensor cores, too), or FP64. Row-major C = A * B is
-// column-major C^T = B^T * A^T.
+// FP32 accumulation, FP16 with FP16 accumulation (by tensor cores, too), or FP64. Row-major
+// C = A * B is column-major C^T = B^T * A^T.
 #pragma once
 
 #include <cublas_v2.h>
@@ -23,8 +23,8 @@ public:
         check_cublas(cublasSetMathMode(cublas_.handle, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");
     }
 
-    // in: the type of A and B. out: the type of C. compute: the type in which products are added
-    // up.
+    // in: the type of A and B. out: the type of C. compute: the type in which products are
+    // accumulated.
     void multiply(int M, int N, int K, const void* A, const void* B, void* C, cudaDataType_t in,
                   cudaDataType_t out, cublasComputeType_t compute) {
         const auto multiply = [&](auto one, auto zero) {

@@ -39,7 +39,7 @@ public:
             if (result.state == CUBLAS_STATUS_SUCCESS &&
                 queue(result.algo) == CUBLAS_STATUS_SUCCESS)
                 algorithms_.push_back(result.algo);
-        cudaGetLastError();  // of one that was refused
+        cudaGetLastError();  // clears the error of an algorithm that was refused
         finish_launch("an algorithm of cuBLASLt");
     }
 

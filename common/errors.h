@@ -25,7 +25,7 @@ struct Failure : std::runtime_error {
 
 // Calls `work`. The message of a Failure thrown in it then begins with `where`.
 template <class Work>
-auto doing(const std::string& where, Work work) {
+auto with_context(const std::string& where, Work work) {
     try {
         return work();
     } catch (const Failure& failure) {

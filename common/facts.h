@@ -11,8 +11,8 @@ struct Limits {
     double shared_gbs;  // shared memory, all SMs together
     // GFLOP/s, a multiply-add counted as 2 flop.
     double fp32_gflops;
-    double half2_gflops;  // FP16 pairs on CUDA cores
-    double tensor_gflops;  // tensor cores: FP16 in, FP32 accumulate; by mma_sync
+    double half2_gflops;  // FP16 pairs (half2) on CUDA cores
+    double tensor_gflops;  // FP16 with FP32 accumulation on tensor cores, by mma_sync
     double wgmma_gflops = 0;  // the same by wgmma
     double l2_gbs = 0;  // L2's bandwidth, where no two blocks load the same sector
 };

@@ -47,7 +47,7 @@ public:
     // of timed launches alternate with launches whose clock is read, still back to back.
     Sustained sustained(const Launch& launch, double ms);
     // The clocks while `launch` runs.
-    Clocks clocks_beside(const Launch& launch, double ms);
+    Clocks clocks_during(const Launch& launch, double ms);
 
     Row where() const;  // GPU, driver, CUDA and date: the last cells of a row
     // GFLOP/s of the whole GPU at that clock, or 0 if unknown.

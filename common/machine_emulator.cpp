@@ -76,7 +76,7 @@ Failure explained(const Failure& failure) {
                                                        : watched + problem + "\n  " + said};
 }
 
-void explaining(const std::string& where, const std::function<void()>& launches) {
+void with_explanation(const std::string& where, const std::function<void()>& launches) {
     watch(where);
     try {
         launches();
@@ -109,7 +109,7 @@ void run_checked(const std::string& what, const Traffic& stated,
     finish_launch(what);
     const emulator::Counts& c = counts();
     if (!c.problems.empty()) throw Failure(kWrongResult, what + ": " + c.problems[0]);
-    doing(what, [&] { check_traffic(stated); });
+    with_context(what, [&] { check_traffic(stated); });
     if (stated.shared >= 0 && c.shared_load_wavefronts != c.shared_load_ideal)
         throw Failure(kWrongResult, what + ": loads from shared memory have bank conflicts");
 }
@@ -127,7 +127,7 @@ double GpuTimer::peak_at(double, Limit) const { return 0; }
 static Failure untimed() { return Failure(kDeviceFailed, "the CPU emulator times nothing"); }
 std::vector<Rested> GpuTimer::time(const std::vector<Launch>&, int, bool) { throw untimed(); }
 Sustained GpuTimer::sustained(const Launch&, double) { throw untimed(); }
-Clocks GpuTimer::clocks_beside(const Launch&, double) { throw untimed(); }
+Clocks GpuTimer::clocks_during(const Launch&, double) { throw untimed(); }
 
 // ---- Machine ----
 

@@ -89,7 +89,7 @@ struct GpuTimer::Timing {
         launch_clocks(counting.data(), true, sm_count);
         for (int i = 0; i < std::ceil(2 / ms); ++i) launch();
         launch_clocks(counting.data(), false, sm_count);
-        check_cuda(cudaGetLastError(), "launching the clock's probe");
+        check_cuda(cudaGetLastError(), "launching the kernel that reads the clocks");
     }
     // Waits for the launches. Returns the clock of the slowest SM since the last call in MHz, or 0
     // if none was read. The slowest one counts, because an SM without work has a higher clock than
@@ -100,7 +100,7 @@ struct GpuTimer::Timing {
         counting.upload(std::vector<Counting>(all.size()));
         double least = 0;
         for (const Counting& each : all)
-            if (const double mhz = mhz_of(each.all); least == 0 || (0 < mhz && mhz < least))
+            if (const double mhz = mhz_of(each.total); least == 0 || (0 < mhz && mhz < least))
                 least = mhz;
         return least;
     }
@@ -164,10 +164,9 @@ Row GpuTimer::where() const {
             {"date", today()}};
 }
 
-Clocks GpuTimer::clocks_beside(const Launch& launch, double ms) {
-    Timing& with = timing();
-    with.count(launch, ms);
-    return {with.nvml.sm_clock(), with.nvml.memory_clock(), with.mhz(), "probe"};
+Clocks GpuTimer::clocks_during(const Launch& launch, double ms) {
+    timing().count(launch, ms);
+    return {timing().nvml.sm_clock(), timing().nvml.memory_clock(), timing().mhz(), "probe"};
 }
 
 std::vector<Rested> GpuTimer::time(const std::vector<Launch>& launches, int repeat, bool cold) {
@@ -187,13 +186,12 @@ std::vector<Rested> GpuTimer::time(const std::vector<Launch>& launches, int repe
     for (size_t i = 0; i < launches.size(); ++i) {
         const Times times = summarize(ms[i]);
         timing().rest(cold);
-        rested.push_back({times, clocks_beside(launches[i], times.median)});
+        rested.push_back({times, clocks_during(launches[i], times.median)});
     }
     return rested;
 }
 
 Sustained GpuTimer::sustained(const Launch& launch, double ms) {
-    Timing& with = timing();
     Event begin, end;
     const auto queue = [&](double length) {  // launches for `length` milliseconds in all
         const int launches = std::ceil(length / ms);
@@ -208,11 +206,11 @@ Sustained GpuTimer::sustained(const Launch& launch, double ms) {
     int launches = 0, batches = 0;
     for (; total < 400; ++batches) {
         launches += queue(40);
-        with.count(launch, ms);  // while these run, the host queues the next batch
-        watts += with.nvml.power();
+        timing().count(launch, ms);  // while these run, the host queues the next batch
+        watts += timing().nvml.power();
         total += end.ms_since(begin);
     }
-    return {total / launches, watts / batches, with.mhz()};
+    return {total / launches, watts / batches, timing().mhz()};
 }
 
 // ---- Machine ----
@@ -275,30 +273,30 @@ void Machine::measure(const Product& p, const Launch& launch, Row& row) {
         const auto in = p.in_bytes == 4 ? CUDA_R_32F : p.bf16 ? CUDA_R_16BF : CUDA_R_16F;
         const auto out = p.out_bytes == 4 ? CUDA_R_32F : CUDA_R_16F;
         const auto compute = peak == kHalf2.peak ? CUBLAS_COMPUTE_16F : CUBLAS_COMPUTE_32F;
-        const Launch beside = [&] {
+        const Launch cublas_launch = [&] {
             cublas.multiply(p.shape.M, p.shape.N, p.shape.K, p.A, p.B, p.C, in, out, compute);
         };
-        std::vector<Launch> launches = {launch, beside};
+        std::vector<Launch> launches = {launch, cublas_launch};
         std::optional<CublasLt> lt;
         if (options_.best_lt) {
             lt.emplace(p.shape.M, p.shape.N, p.shape.K, p.A, p.B, p.C, in, out, compute);
             if (const Launch best = best_of(*lt, timer_)) launches.push_back(best);
         }
         const std::vector<Rested> times = timer_.time(launches, options_.repeat);
-        const Rested &mine = times[0], &its = times[1];
-        gflops = p.flop() / mine.median * 1e-6;
-        add_times(row, mine, p.flop(), timer_.gpu.peak.*peak);
-        add_library(row, "cublas", p.flop(), mine, its);
-        if (lt) add_library(row, "lt", p.flop(), mine, times.size() > 2 ? times[2] : Rested());
+        const Rested &ours = times[0], &theirs = times[1];
+        gflops = p.flop() / ours.median * 1e-6;
+        add_times(row, ours, p.flop(), timer_.gpu.peak.*peak);
+        add_library(row, "cublas", p.flop(), ours, theirs);
+        if (lt) add_library(row, "lt", p.flop(), ours, times.size() > 2 ? times[2] : Rested());
         add_cells(row, {{"repeats", std::to_string(options_.repeat)}});
-        add_clocks(row, mine.clocks);
+        add_clocks(row, ours.clocks);
         add_cells(row, {{"percent_of_peak_at_clock",
-                         percent(gflops, timer_.peak_at(mine.clocks.sm, peak))},
-                        {"cublas_mhz", figure(its.clocks.sm)}});
+                         percent(gflops, timer_.peak_at(ours.clocks.sm, peak))},
+                        {"cublas_mhz", figure(theirs.clocks.sm)}});
         if (!options_.rested) {
             progress(p.name() + ": timing back-to-back launches");
-            add_sustained(row, timer_.sustained(launch, mine.median), p.flop());
-            add_sustained(row, timer_.sustained(beside, its.median), p.flop(), "cublas_");
+            add_sustained(row, timer_.sustained(launch, ours.median), p.flop());
+            add_sustained(row, timer_.sustained(cublas_launch, theirs.median), p.flop(), "cublas_");
         }
     }
     add_prediction(row, p.flop(), p.traffic(), p.facts.arithmetic, gpu_, gflops);

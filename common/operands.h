@@ -21,8 +21,8 @@ inline int exact_range(int K, double limit) {
     return std::max(1, std::min(8, int(std::sqrt(limit / K))));
 }
 
-// `count` values of `next(random)`. So that billions take only seconds they repeat, with a prime
-// number as the period, which is no row's or tile's length.
+// `count` values of `next(random)`. The values repeat, so that billions of them take only seconds.
+// The period is a prime number, so that the rows and tiles of usual shapes do not repeat.
 template <class T, class Next>
 std::vector<T> random_values(size_t count, uint32_t seed, Next next) {
     constexpr size_t kPeriod = 1048573;
@@ -61,8 +61,8 @@ struct OperandsIn {
     using In = typename InArray::value_type;
     using Out = typename OutArray::value_type;
 
-    // Allocates device memory first, because a device refuses what it does not have, while the host
-    // may promise it. guard: elements on each side of C, in which a write is noticed.
+    // Allocates device memory first, because cudaMalloc() fails where memory is short, while the
+    // host may overcommit. guard: elements on each side of C, in which a write is noticed.
     explicit OperandsIn(Shape s, size_t guard = kGuard)
         : shape(s), A_device(size_t(s.M) * s.K), B_device(size_t(s.K) * s.N), guard_(guard),
           C_device_(size_t(s.M) * s.N + 2 * guard), C_(size_t(s.M) * s.N + 2 * guard) {}
@@ -119,8 +119,8 @@ private:
     }
 
     // Fills A and B and uploads them. If K exceeds `most_terms`, rows of A are thinned to so many
-    // terms: of every `step` neighbours all but one become zero, a different one in the next row.
-    // Which one is kept is scattered over a row, so that the pattern fits no tile's depth.
+    // terms: of every `step` consecutive elements all but one become zero, another one in the next
+    // row. Which one is kept is scattered over a row, so that the pattern repeats with no k-tile.
     template <class Random, class Range>
     void fill(uint32_t seed, double most_terms, Random random, Range range) {
         A = random(size_t(shape.M) * shape.K, seed, range);

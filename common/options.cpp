@@ -182,7 +182,7 @@ bool parse_command_line(const Program& program, int argc, char** argv) {
         const bool takes = !option->takes.empty();
         if (takes && i + 1 == argc) throw Failure(kBadCommandLine, word + ": needs a value");
         const std::string value = takes ? argv[++i] : "";
-        doing(word + " '" + value + "'", [&] { option->set(value); });
+        with_context(word + " '" + value + "'", [&] { option->set(value); });
     }
     return true;
 }

@@ -100,7 +100,8 @@ struct Options : RunOptions {
 
 // An index may run one tile past the edge, and must not overflow an int there.
 constexpr long long kMaxEdge = 1000000000;
-// At K = 2^24 a float's rounding unit times K reaches 1 and no error bound is left (see verify.h).
+// Half of 1 / u, where u = 2^-24 is a float's unit roundoff. From K = 0.7 / u on the error bound of
+// verify.h, (1 + u)^K - 1, would be more than 100%.
 constexpr long long kMaxK = 8388608;
 
 inline Shape square(long long size) { return {int(size), int(size), int(size)}; }

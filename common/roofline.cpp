@@ -113,7 +113,7 @@ std::vector<std::string> gpu_names() {
 
 Gpu gpu_named(const std::string& name) {
     const std::string file = root() / "docs/results" / name / "limits.csv";
-    return doing(file, [&] { return read_limits(file); });
+    return with_context(file, [&] { return read_limits(file); });
 }
 
 std::optional<Gpu> find_gpu(const std::string& full_name) {

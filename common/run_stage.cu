@@ -152,7 +152,8 @@ static void run_case(const Case& each, Launcher<In, Out> launch, const Facts& fa
             end_order(product.traffic());
         }
         machine.end_counting();
-        // Reals are rounded alike in all configurations.
+        // Integers show what a configuration gets wrong. Reals show how the accumulators round, which
+        // all configurations do alike.
         if (of_config) return;
 
         // Verify, on reals

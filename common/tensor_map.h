@@ -63,7 +63,7 @@ CUtensorMap tensor_map(const T* matrix, int rows, int columns, int box_rows, int
         refuse("a swizzle of " + std::to_string(swizzle) + " bytes, not 0, 32, 64 or 128");
     struct {
         CUtensorMap map;
-    } local;  // because GCC may place the returned object at no multiple of 64
+    } local;  // because GCC may not align the returned object to 64 bytes
     if (encode(&local.map, type, 2, const_cast<T*>(matrix), dims, strides, box, ones,
                CU_TENSOR_MAP_INTERLEAVE_NONE, kind, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS)

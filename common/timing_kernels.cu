@@ -3,13 +3,13 @@
 static __global__ void read_clocks(Counting* counting, bool before) {
     unsigned sm;
     asm("mov.u32 %0, %%smid;" : "=r"(sm));
-    auto& [begin, all] = counting[sm];
+    auto& [begin, total] = counting[sm];
     const Elapsed now = clock_now();
     if (before) begin = now;
     const unsigned long long cycles = before ? 0 : atomicExch(&begin.cycles, 0);
     if (cycles == 0) return;  // the SM had no block before the launches, or another one has counted
-    all.cycles += now.cycles - cycles;
-    all.nanoseconds += now.nanoseconds - begin.nanoseconds;
+    total.cycles += now.cycles - cycles;
+    total.nanoseconds += now.nanoseconds - begin.nanoseconds;
 }
 
 void launch_clocks(Counting* counting, bool before, int sm_count) {

@@ -8,7 +8,7 @@
 
 // The clock of an SM when launches began, and the sums over all launches so far.
 struct Counting {
-    Elapsed begin, all;
+    Elapsed begin, total;
 };
 
 // Reads the clock of each SM into counting[%smid], before launches or after them.

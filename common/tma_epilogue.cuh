@@ -6,12 +6,12 @@
 
 class TmaEpilogue {
 public:
-    using Pair = float[2][64][32];  // of boxes: 64 rows of 64 columns of C, 16 KiB
+    using Pair = float[2][64][32];  // two boxes: 64 rows of 64 columns of C, 16 KiB
     // pairs: two pairs in shared memory that no other warpgroup uses, on multiples of 1024 bytes.
     // C: a tensor map with boxes of 64 x 32 floats and a swizzle of 128 bytes.
     __device__ TmaEpilogue(Pair* pairs, const CUtensorMap& C) : pairs_(pairs), C_(C) {}
-    // Stores 64 x 64 accumulators to C from that row and column on. acc: the thread's, of eight
-    // tiles of 16 x 8 side by side in its warp's 16 rows. All threads of the warpgroup call it.
+    // Stores 64 x 64 accumulators to C from that row and column on. acc: the thread's, in eight
+    // fragments of 16 x 8 side by side in its warp's 16 rows. All threads of the warpgroup call it.
     __device__ __forceinline__ void store(const float (*acc)[4], int row, int col) {
         const int warpgroup = threadIdx.x / 128, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
         const bool leader = threadIdx.x % 128 == 0;
@@ -21,9 +21,9 @@ public:
         ptx::named_barrier_sync(1 + warpgroup, 128);  // the pair is free
 #pragma unroll
         for (int j = 0; j < 8; ++j)
-            // The lane has accumulators of two rows, r. In an odd row tiles j and j ^ 2 change
+            // The lane has accumulators of two rows, r. In an odd row fragments j and j ^ 2 change
             // places, so that the lanes of a request write to different banks. The choice is made
-            // by ?:, because registers have no index.
+            // by ?:, because registers can't be indexed at run time.
             for (int r = lane / 4; r < 16; r += 8) {
                 const int t = r % 2 ? j ^ 2 : j, h = r / 8 * 2;
                 const float x = r % 2 ? acc[j ^ 2][h] : acc[j][h];

@@ -4,8 +4,8 @@
 
 #include <cuda_runtime.h>
 
-// Loads four neighbours of a row, with zeros past the first `valid`. kWide: either all are valid or
-// none is.
+// Loads four adjacent elements of a row, with zeros past the first `valid`. kWide: either all are
+// valid or none is.
 template <bool kWide>
 __device__ float4 load4(const float* from, int valid) {
     if (kWide) return valid > 0 ? *(const float4*)from : float4{};

@@ -72,8 +72,8 @@ inline std::vector<int> sample_indices(int size, int limit) {
 
 // The rows of C that differ from A * B, found in O(n^2) by Freivalds' test: C r = A (B r) for a
 // random vector r, modulo 2^64. A single wrong element is always found, because r has no 0. Several
-// in one row escape with a probability of 2^-31. Source: R. Freivalds, "Probabilistic machines can
-// use less running time", 1977.
+// in one row escape with a probability of at most 2^-31. Source: R. Freivalds, "Probabilistic
+// machines can use less running time", 1977.
 template <class In, class Out>
 std::vector<int> differing_rows(Shape s, const std::vector<In>& A, const std::vector<In>& B,
                                 const Out* C) {

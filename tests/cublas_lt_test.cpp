@@ -26,7 +26,7 @@ void test(const std::string& precision, const Arithmetic& arithmetic, cudaDataTy
         std::printf("%s: %zu algorithms\n", what.c_str(), lt.algorithms());
         if (s.K % 128 == 0 && lt.algorithms() == 0) throw Failure(kWrongResult, what + ": none");
         for (size_t i = 0; i < lt.algorithms(); ++i)
-            doing(what + ", algorithm " + std::to_string(i), [&] {
+            with_context(what + ", algorithm " + std::to_string(i), [&] {
                 const auto multiply = [&] {
                     lt.multiply(i);
                     finish_launch();

@@ -77,7 +77,7 @@ static bool verify_ends(Launcher<In, Out> launch, Shape s) {
     const bool long_sums = s.K == kLong;
     for (const int sm_count : {1, 1 << 30}) {
         emulator::run_ends_only(sm_count, long_sums ? kOfSums : kAccesses, long_sums);
-        explaining("at both ends", [&] {
+        with_explanation("at both ends", [&] {
             launch(s.M, s.N, s.K, A.data, B.data, C.data);
             finish_launch();
         });
@@ -105,7 +105,7 @@ static void verify_all(Launcher<In, Out> launch, const Facts& facts) {
         if (s.K == kLong && !emulator::tracing()) continue;
         const auto stored = facts.stored_elements;  // large copies would occupy memory
         if (stored && stored(s.M, s.N, s.K) > double(s.M) * s.N + 1000) continue;
-        const bool tried = doing(to_string(s), [&] { return verify_ends(launch, s); });
+        const bool tried = with_context(to_string(s), [&] { return verify_ends(launch, s); });
         if (!tried) not_tried += (not_tried.empty() ? "" : ", ") + to_string(s);
     }
     if (!not_tried.empty())

@@ -32,7 +32,7 @@ static void verify_bits(Launcher<In, Out> launch, const Facts& facts, Shape s) {
                                                     {Order::forward, "forward order again"}};
     for (unsigned i = 0; i < std::size(orders); ++i) {
         emulator::set_order(orders[i].first, i);
-        doing(orders[i].second, [&] {
+        with_context(orders[i].second, [&] {
             x.clear();
             launch(s.M, s.N, s.K, x.A_device.data(), x.B_device.data(), x.C_device());
             finish_launch();
@@ -64,7 +64,8 @@ int run_stage(Launcher<In, Out> launch, const Facts& facts, int argc, char** arg
             only_config = config.name;
             // One tile, whose k-tiles all blocks or clusters may share, and several.
             const auto verify = [&](Shape s) {
-                doing(config.name + " " + to_string(s), [&] { verify_bits(launch, facts, s); });
+                with_context(config.name + " " + to_string(s),
+                             [&] { verify_bits(launch, facts, s); });
             };
             verify({config.m, config.n, 640});
             if (!config.few_tiles) verify({config.m + 5, 2 * config.n - 4, 500});

@@ -1,6 +1,7 @@
-// Instructions that only Hopper has, as functions like those of ptx.cuh: thread block clusters,
-// wgmma and setmaxnreg. They need code=sm_90a. Compiled for any other architecture, even plain
-// sm_90, they trap, which ends the launch with an error.
+// Instructions that Hopper introduced, as functions like those of ptx.cuh: thread block clusters,
+// wgmma and setmaxnreg. The last two need code=sm_90a, and so do all functions of this file.
+// Compiled for any other architecture, even plain sm_90, they trap, which ends the launch with an
+// error.
 #pragma once
 
 #include "ptx.cuh"
@@ -26,7 +27,7 @@ constexpr bool kHasWgmma = false;
 //
 // A kernel declared with CLUSTER_DIMS(x, y, z) is launched in clusters of x * y * z blocks. The
 // blocks of a cluster run at the same time and can access each other's shared memory (distributed
-// shared memory), so a block must not return while another one may still access its own.
+// shared memory), so a block must not return while others may still access its shared memory.
 
 // PTX ISA: "Special Registers: %cluster_ctarank".
 inline __device__ int get_sreg_cluster_ctarank() {
@@ -60,10 +61,10 @@ __device__ T* mapa(T* pointer, int rank) {
     PTX_SM_90A("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(pointer), "r"(rank));
     return reinterpret_cast<T*>(there);
 }
-// Arrives on the mbarrier at the same offset in the shared memory of the block with that rank. PTX's
-// default is .release.cta, which by its memory model orders nothing for a thread of another block.
-// .release.cluster would, but it also waits for all earlier writes of the thread. The stages signal
-// with the arrival only that they have read a buffer, and their reads are over by then.
+// Arrives on the mbarrier at the same offset in the shared memory of the block with that rank.
+// PTX's default is .release.cta, which by its memory model orders nothing for a thread of another
+// block. .release.cluster would, but it also waits for all earlier writes of the thread. The stages
+// signal with the arrival only that they have read a buffer, and their reads are over by then.
 // PTX ISA: "mbarrier.arrive".
 inline __device__ void mbarrier_arrive_cluster(uint64_t* barrier, int rank) {
     PTX_SM_90A("{.reg .b32 there;\n"
@@ -101,9 +102,9 @@ inline __device__ void cp_async_bulk_tensor(void* to, const CUtensorMap* map, in
 
 // ---- wgmma: D = A * B + D, of 64x16 by 16xN, by the 128 threads of a warpgroup ------------------
 //
-// N is a multiple of 16 up to 256. Both operands lie in shared memory, each described by a matrix
-// descriptor of 64 bits. D lies in registers as floats; with g and t as in ptx.cuh, and w the
-// number of the warp in its warpgroup,
+// N is a multiple of 16 up to 256 (in PTX of 8). Both operands lie in shared memory (in PTX A may
+// also lie in registers), each described by a matrix descriptor of 64 bits. D lies in registers as
+// floats; with g and t as in ptx.cuh, and w the number of the warp in its warpgroup,
 //     d[i]: row 16w + g + 8 * (i / 2 % 2), column 8 * (i / 4) + 2t + i % 2
 // The instruction is asynchronous: until wgmma_wait_group the registers of D must not be accessed,
 // nor the operands written. wgmma_fence comes before the first wgmma, and again after any other
@@ -113,11 +114,11 @@ inline __device__ void cp_async_bulk_tensor(void* to, const CUtensorMap* map, in
 // function names its section.
 
 // The matrix descriptor of an operand that TMA loaded in rows of W = `swizzle` bytes: 128, 64 or
-// 32. Its fields except the swizzle count units of 16 bytes. So do `stride` and `leading`, and the
-// descriptor of an operand that begins 32 bytes further on is larger by 2. The operand begins at
-// `start`; the swizzle pattern, which repeats every 8 * W bytes, counts from the multiple of 8 * W
-// at or below it. Eight rows are contiguous, and `stride` units lie between the beginnings of two
-// such blocks. In bytes, with S = 16 * stride and L = 16 * leading:
+// 32. Its address and its byte offsets are in units of 16 bytes. So are `stride` and `leading`, and
+// the descriptor of an operand that begins 32 bytes further on is larger by 2. The operand begins
+// at `start`; the swizzle pattern, which repeats every 8 * W bytes, counts from the multiple of
+// 8 * W at or below it. Eight rows are contiguous, and `stride` units lie between the beginnings of
+// two such blocks. In bytes, with S = 16 * stride and L = 16 * leading:
 //   K-major, a row for each m or n: row r is at r / 8 * S + r % 8 * W, its k along the row
 //   MN-major (transposed: 1), a row for each k: row k is at k / 8 * S + k % 8 * W. It has
 //      W / 2 elements of m or n; the next W / 2 lie L bytes further.
@@ -137,7 +138,7 @@ inline __device__ void wgmma_fence() { PTX_SM_90A("wgmma.fence.sync.aligned;" ::
 inline __device__ void wgmma_commit_group() {
     PTX_SM_90A("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-// Waits until all of the warp's groups except the latest `pending` are complete.
+// Waits until all of the warpgroup's wgmma-groups except the latest `pending` are complete.
 // PTX ISA: "wgmma.wait_group".
 template <int pending>
 __device__ void wgmma_wait_group() {
@@ -215,7 +216,7 @@ __device__ void wgmma_m64k16(Array& d, uint64_t a, uint64_t b, bool accumulate =
 // Every warp of a warpgroup executes the instruction, and each of its threads then has `count`
 // registers: 24 to 256, a multiple of 8. The names are CUTLASS's: alloc (.inc) waits until other
 // warps have released enough registers by dealloc (.dec). The kernel needs __launch_bounds__, so
-// that its threads start with a known number.
+// that its threads start with a known number of them.
 // Source: "Miscellaneous Instructions: setmaxnreg".
 
 template <int count>

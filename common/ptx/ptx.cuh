@@ -51,8 +51,8 @@ inline __device__ unsigned shared_address(const void* pointer) {
 // ---- ldmatrix (sm_75): 8x8 matrices of 16-bit elements, from shared memory ----------------------
 //
 // x1 loads one matrix, x2 two, x4 four. Lane 8j + r passes the address of row r of matrix j: 16
-// bytes, at a multiple of 16. Register j of each lane then holds two neighbours of a row of matrix
-// j, [g][2t] and [g][2t + 1]; with trans two neighbours of a column, [2t][g] and [2t + 1][g].
+// bytes, at a multiple of 16. Register j of each lane then holds two adjacent elements of a row
+// of matrix j, [g][2t] and [g][2t + 1]; with trans of a column, [2t][g] and [2t + 1][g].
 //
 // Loads a row-major 16x16 A in the order in which mma_m16n8k16 takes it:
 //     half2 a[4];
@@ -185,7 +185,7 @@ inline __device__ void cp_async_wait_all() {
     if constexpr (kCompiledFor >= 80) asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
-// ---- red (sm_90): adds four floats to neighbours in global memory -------------------------------
+// ---- red (sm_90): adds four floats to consecutive floats in global memory -----------------------
 //
 // Each float is added as by atomicAdd, and `to` is a multiple of 16 bytes. Before sm_90, and before
 // CUDA 12.1, the function is four atomicAdds.
