@@ -1,11 +1,11 @@
 // 07_fragment_probe/alignment: what becomes of a fragment loaded from, or stored to, memory that is
-// less aligned than the CUDA guide requires? The guide requires a pointer on 32 bytes, and rows 16
-// bytes or a multiple of that apart. The emulator refuses all else, so that only a run on a GPU can
-// tell. After a misaligned access a process can no longer use the GPU, so every case runs in a
-// process of its own.
+// less aligned than the CUDA guide requires? The guide requires a 256-bit aligned pointer, and a
+// leading dimension that is a multiple of 16 bytes. The emulator refuses everything else, so that
+// only a run on a GPU can tell. After a misaligned access a process can no longer use the GPU, so
+// every case runs in a process of its own.
 //
 // Alone:    nvcc -O3 -std=c++17 -arch=native -I. 07_fragment_probe/alignment.cu common/*.cu common/*.cpp -o alignment -lcublas -lcublasLt
-// Articles: "Tensorコアを使ってみた" has a pointer on 128 bits, "Tensor Core加速CUDA矩阵计算" on 256.
+// Articles: "Tensorコアを使ってみた" asks for 128 bits of alignment, "Tensor Core加速CUDA矩阵计算" for 256.
 #include <cuda_fp16.h>
 #include <mma.h>
 #include <sys/wait.h>
@@ -187,7 +187,7 @@ void try_all(const BenchmarkOptions& o, Report& report) {
                                                                                    {0, 20},
                                                                                    {0, 18},
                                                                                    {0, 17}}) {
-                if (offset % kind.bytes) continue;  // no pointer to an element
+                if (offset % kind.bytes) continue;  // not aligned to an element
                 const Case c = {shared, offset, ldm};
                 const std::string said = apart([&] {
                     select_device(o.device);

@@ -1,5 +1,5 @@
-// The chip whose fragments are looked at: a GPU, or the emulator set to an architecture. --device,
-// and on the CPU --arch.
+// The chip whose fragments are examined: a GPU (--device), or the emulator set to an architecture
+// (--arch).
 #pragma once
 
 #include <cuda_runtime.h>

@@ -28,7 +28,7 @@ using A = wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major>;
 using ColumnMajorA = wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::col_major>;
 using B = wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major>;
 
-// One mma_sync. Stored, so that it isn't deleted.
+// One mma_sync. Its result is stored, so that the compiler doesn't delete it.
 template <class T>
 __device__ void multiply(const half* a, const half* b, T* c) {
     A a_fragment;
@@ -43,7 +43,7 @@ __device__ void multiply(const half* a, const half* b, T* c) {
 extern "C" __global__ void mma_half(const half* a, const half* b, half* c) { multiply(a, b, c); }
 extern "C" __global__ void mma_float(const half* a, const half* b, float* c) { multiply(a, b, c); }
 
-// One mma.m8n8k4, a quarter of the depth.
+// One mma.m8n8k4, for 4 of the 16 values of k.
 template <class Register, int registers>
 __device__ void multiply_quad_pairs(const half2* a, Register* c) {
     half2 x[2], y[2];

@@ -41,8 +41,7 @@ inline const KnownLayout kKnownLayouts[] = {
 };
 
 // In all known layouts each bit of the lane's number and of i adds one power of two, or nothing, to
-// the row or the column. Bits 0 to 4 are the lane's; whether that explains the whole dump is in
-// `whole`.
+// the row or the column. Bits 0 to 4 are the lane's. whole: whether this explains the whole dump.
 struct BitLayout {
     std::vector<Element> adds;
     bool whole;
@@ -92,7 +91,7 @@ inline std::string formula(const Dump& dump, int Element::*which) {
                   from = bit++;
         if (adds == 0) continue;
         while (bit < end && bits.adds[bit].*which == adds << (bit - from))
-            ++bit;  // neighbours that move together
+            ++bit;  // consecutive bits that add consecutive powers of two
         text += std::string(text.empty() ? "" : " + ") + (first ? "i" : "lane");
         if (from > first) text += "/" + std::to_string(1 << (from - first));
         if (bit < end) text += "%" + std::to_string(1 << (bit - from));

@@ -30,7 +30,7 @@ struct Halves {  // 8 loads of 2 bytes
         for (int i = 0; i < 8; ++i) f.x[i] = f.x[i + 8] = M[place(threadIdx.x, i)];
     }
 };
-struct Pairs {  // 4 loads of 4 bytes: x[i] and x[i + 1] are neighbours in a row, for even i
+struct Pairs {  // 4 loads of 4 bytes: x[i] and x[i + 1] are adjacent in a row, for even i
     static constexpr const char* name = "pairs";
     static __device__ void load(Fragment& f, const half* M) {
 #pragma unroll
@@ -41,8 +41,8 @@ struct Pairs {  // 4 loads of 4 bytes: x[i] and x[i + 1] are neighbours in a row
         }
     }
 };
-// One instruction loads the four 8x8 quarters from shared memory, down the columns first, as x[]
-// has them.
+// One instruction loads the four 8x8 quarters from shared memory, in the order in which x[] has
+// them: the upper left, the lower left, the upper right and the lower right one.
 struct Ldmatrix {
     static constexpr const char* name = "ldmatrix";
     static __device__ void load(Fragment& f, const half* M) {

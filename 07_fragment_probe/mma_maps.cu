@@ -1,10 +1,11 @@
 // 07_fragment_probe/mma_maps: which elements of A, B and C do a lane's registers hold in mma.m16n8k16?
-// Which elements does ldmatrix load into them? Elements name their places, and an operand's element
-// is found by a product in which it alone is not 0. ldmatrix loads the others; if mma did not take
-// them as it loads them, the results would disagree, which map_of() reports.
+// Which elements does ldmatrix load into them? The value of an element of C, or of what ldmatrix
+// loads, is its index. An element of A or B is found by a product in which it alone is not 0 in its
+// operand. ldmatrix loads the other operand; if mma did not take that as ldmatrix loads it, the
+// results would disagree, which map_of() reports.
 //
-//    Of A one register of one lane is 1, all others are 0. B[k][n] is k + 1. If the 1 is A[r][k], row
-//    r of the product is row k of B, k + 1 everywhere, and all other rows are 0.
+//    For A: one element of one lane is 1, and all others are 0. B[k][n] is k + 1. If the 1 is
+//    A[r][k], row r of the product is row k of B, k + 1 everywhere, and all other rows are 0.
 #include <cuda_fp16.h>
 
 #include "07_fragment_probe/chip.h"

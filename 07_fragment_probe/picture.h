@@ -79,7 +79,7 @@ inline std::string draw(const FragmentKind& kind, const Dump& dump, const std::s
             lines += format("M%d %dH%d", left, begin + height * row, right);
     }
     svg += "<path stroke=\"black\" d=\"" + lines + "\"/>\n";
-    for (int lane = 0; lane < 32; ++lane) {  // their colours
+    for (int lane = 0; lane < 32; ++lane) {  // the legend of the lanes' colours
         const int x = left + 27 * (lane % 16), y = bottom - 4 + 24 * (lane / 16);
         svg += format(
             "<rect x=\"%d\" y=\"%d\" width=\"27\" height=\"24\" fill=\"%s\" stroke=\"black\"/>\n",

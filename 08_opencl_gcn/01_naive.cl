@@ -1,5 +1,5 @@
 // 01_naive: one work-item computes one element of C, as the dot product of a row of A and a column of B.
-// Neighbours in dimension 0 take neighbouring columns: a wavefront's loads of B are then contiguous (coalesced).
+// Adjacent work-items of dimension 0 take adjacent columns, so that a wavefront's loads of B are contiguous (coalesced).
 //
 //                B  K x N
 //                . . | . .

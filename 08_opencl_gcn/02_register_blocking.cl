@@ -1,5 +1,5 @@
-// 02_register_blocking: one work-item computes 8 x 8 elements of C and keeps their sums in registers.
-// Eight elements of A and eight of B now feed 64 multiply-adds instead of 8: a quarter flop per byte becomes 2.
+// 02_register_blocking: one work-item computes 8 x 8 elements of C, with accumulators in registers.
+// Eight elements of A and eight of B now feed 64 multiply-adds instead of 8: 2 flop per byte instead of a quarter.
 //
 // Changed:  a work-item computes 8 x 8 elements of C, and a work-group of 16 x 16 work-items 128 x 128.
 // See also: 02_register_blocking/matmul.cu; Fixstars slides 46 to 49 (their 2 x 2 code has a0 * a0 where it means a0 * b0)

@@ -27,7 +27,7 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
     const uint item = get_local_id(1) * 16 + get_local_id(0);
     const int row = item / 16 * kThreadM;  // within the tile
     const int col = item % 16 * kThreadN;
-    // What this work-item loads of each k-tile: four neighbours in a row of A, four neighbours in a row of B.
+    // For each k-tile this work-item loads four adjacent elements of a row of A, and four of a row of B.
     const int a_row = item / 2, a_k = item % 2 * 4;
     const int b_k = item / 32, b_col = item % 32 * 4;
 

@@ -1,4 +1,5 @@
-// 04_2_wide_loads: each work-item loads and stores 16 bytes, four neighbours, with one instruction: a quarter as many requests.
+// 04_2_wide_loads: each work-item loads and stores four adjacent elements, 16 bytes, with one instruction, and so issues a quarter
+// as many requests.
 //
 //                    B  K x N
 //                    8 [== 128 ==] .     8 rows of B's tile -> Bs
@@ -16,7 +17,7 @@ enum { kTileM = 16 * kThreadM };  // rows of C per work-group
 enum { kTileN = 16 * kThreadN };  // columns of C per work-group
 enum { kTileK = 8 };  // extent of the tiles along k
 
-// Stores four neighbours along k of A, from (a_row, a_k) on, and four along n of B, from (b_k, b_col) on, into their tiles.
+// Stores four elements of A, from (a_row, a_k) on along k, and four of B, from (b_k, b_col) on along n, into their tiles.
 void store_tiles(local float (*As)[kTileM], int a_row, int a_k, float4 a_next,
                  local float (*Bs)[kTileN], int b_k, int b_col, float4 b_next) {
     As[a_k + 0][a_row] = a_next.x;
@@ -36,7 +37,7 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
     const uint item = get_local_id(1) * 16 + get_local_id(0);
     const int row = item / 16 * kThreadM;  // within the tile
     const int col = item % 16 * kThreadN;
-    // What this work-item loads of each k-tile: four neighbours in a row of A, four neighbours in a row of B.
+    // For each k-tile this work-item loads four adjacent elements of a row of A, and four of a row of B.
     const int a_row = item / 2, a_k = item % 2 * 4;
     const int b_k = item / 32, b_col = item % 32 * 4;
     global const float* a_from = A + (size_t)(tile_row + a_row) * K + a_k;

@@ -18,7 +18,7 @@ enum { kTileN = 16 * kThreadN };  // columns of C per work-group
 enum { kTileK = 8 };  // extent of the tiles along k
 enum { kPad = 4 };  // keeps even and odd lanes of the transposing store 16 banks apart
 
-// Stores four neighbours along k of A, from (a_row, a_k) on, and four along n of B, from (b_k, b_col) on, into their tiles.
+// Stores four elements of A, from (a_row, a_k) on along k, and four of B, from (b_k, b_col) on along n, into their tiles.
 void store_tiles(local float (*As)[kTileM + kPad], int a_row, int a_k, float4 a_next,
                  local float (*Bs)[kTileN], int b_k, int b_col, float4 b_next) {
     As[a_k + 0][a_row] = a_next.x;
@@ -41,7 +41,7 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
     const int warp = item / 32, lane = item % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
-    // What this work-item loads of each k-tile: four neighbours in a row of A, four neighbours in a row of B.
+    // For each k-tile this work-item loads four adjacent elements of a row of A, and four of a row of B.
     const int a_row = item / 2, a_k = item % 2 * 4;
     const int b_k = item / 32, b_col = item % 32 * 4;
     global const float* a_from = A + (size_t)(tile_row + a_row) * K + a_k;

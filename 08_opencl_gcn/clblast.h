@@ -1,5 +1,5 @@
-// CLBlast's product beside ours, where its library is there (it is loaded at run time, so that the
-// program starts without).
+// CLBlast's product, to compare with, where its library is installed. It is loaded at run time, so
+// that the program also starts without it.
 #pragma once
 
 #include <dlfcn.h>

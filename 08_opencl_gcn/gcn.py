@@ -121,8 +121,8 @@ def main_loop(blocks, successors):
         """The path to the latch with the most loads. Only the last iteration branches around them."""
         if block == latch:
             return [latch]
-        ways = [iteration(onward) for onward in successors[block] if onward in loop and not dominates(onward, block)]
-        return max(([block] + way for way in ways if way), key=lambda way: count(LOAD, code(way)), default=[])
+        paths = [iteration(onward) for onward in successors[block] if onward in loop and not dominates(onward, block)]
+        return max(([block] + path for path in paths if path), key=lambda path: count(LOAD, code(path)), default=[])
 
     return code(loop), code(iteration(header))
 
@@ -138,8 +138,8 @@ def registers(operands):
 
 
 def macs_load_to_wait(iteration):
-    """The MACs between a global load and the first s_waitcnt that completes it, going round: the least of all loads, or
-    None."""
+    """The MACs between a global load and the first s_waitcnt that waits for it, which may stand in the next iteration: the
+    least of all loads, or None."""
     least = []
     for at, (opcode, operands) in enumerate(iteration):
         if not re.match(LOAD, opcode):
@@ -164,8 +164,8 @@ def macs_load_to_wait(iteration):
 
 
 def waves_per_simd(vgprs, sgprs=0, lds=0):
-    def fit(there_are, used, granule):
-        return there_are // (max(1, math.ceil(used / granule)) * granule)
+    def fit(available, used, granule):
+        return available // (max(1, math.ceil(used / granule)) * granule)
 
     groups = fit(LDS_BYTES, lds, LDS_GRANULE)  # each has as many waves on every SIMD
     by_registers = min(fit(VGPRS, vgprs, VGPR_GRANULE), fit(SGPRS, sgprs, SGPR_GRANULE))
@@ -232,7 +232,7 @@ The slides' reasoning, computed:
              In registers n = {4 * lds_ratio:g} suffices; {TILE} x {TILE} have {TILE / 4:g}.
   waves      {SIMDS} SIMDs x {MAX_WAVES} = {SIMDS * MAX_WAVES} per CU, where registers and LDS leave room for them
   registers  {VGPR_BYTES // 1024} KiB per SIMD / {WAVE} lanes / 4 bytes = {VGPRS} VGPRs
-             {TILE} x {TILE} sums + {TILE} of A + {TILE} of B = {sums}: {waves_per_simd(sums)} waves per SIMD
+             {TILE} x {TILE} accumulators + {TILE} of A + {TILE} of B = {sums}: {waves_per_simd(sums)} waves per SIMD
              The compiler takes (waves): {', '.join(used[:4])},
              {', '.join(used[4:])}.
 

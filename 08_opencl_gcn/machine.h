@@ -20,8 +20,8 @@
 #include "common/timing.h"
 #include "common/verify.h"
 
-// Throws Failure(kDeviceFailed) unless the host has so many bytes of memory to give: else Linux
-// would kill the program.
+// Throws Failure(kDeviceFailed) unless the host has so many bytes of memory available: Linux would
+// otherwise kill the program.
 inline void need_memory(double bytes) {
     // Linux's own estimate: free memory, and caches that it would drop.
     std::ifstream file("/proc/meminfo");
@@ -109,7 +109,7 @@ public:
     }
 
 private:
-    // Check before allocating, because many drivers promise memory that they do not have.
+    // Checks before anything is allocated, because many drivers overcommit memory.
     void check_memory(Shape s, Shape p) const {
         const auto bytes = [](Shape x) {
             return 4 * (double(x.M) * x.K + double(x.K) * x.N + double(x.M) * x.N);
@@ -194,18 +194,19 @@ private:
             std::string::npos)
             return "";
         cl_uint bus = 0, slot = 0, domain = 0;
-        // CL_DEVICE_PCI_BUS_ID_NV and its two neighbours, in that extension's text.
+        // CL_DEVICE_PCI_BUS_ID_NV, CL_DEVICE_PCI_SLOT_ID_NV and CL_DEVICE_PCI_DOMAIN_ID_NV.
         device.getInfo(0x4008, &bus);
         device.getInfo(0x4009, &slot);
         device.getInfo(0x400A, &domain);
         return format("%04x:%02x:%02x.0", domain, bus, slot);
     }
 
-    // OpenCL has no query for the size of the last cache.
+    // More than the last-level cache has. OpenCL's query of a cache's size does not say which
+    // cache.
     static constexpr size_t kFlushBytes = size_t(256) << 20;
     Options options_;
     InUse in_use_;
-    cl::Kernel flush_;  // made when first needed
+    cl::Kernel flush_;  // built when it is first needed
     cl::Buffer zeros_;
     Nvml nvml_;
     Clblast clblast_;

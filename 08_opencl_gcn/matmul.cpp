@@ -1,5 +1,5 @@
 // 08_opencl_gcn: the ladder of the slides in OpenCL C, one .cl file per stage, on any OpenCL
-// device. This is the host's side: it picks a device, compiles the stages' kernels, pads the
+// device. This is the host program: it picks a device, compiles the stages' kernels, pads the
 // matrices to whole tiles, verifies, and times by profiling events.
 //
 // Alone:    g++ -O3 -std=c++17 -I. 08_opencl_gcn/matmul.cpp common/*.cpp -o 08_opencl_gcn/matmul -lOpenCL -ldl

@@ -1,5 +1,5 @@
-// OpenCL as this chapter needs it: the devices there are, memory on one of them, and programs built
-// from files.
+// What this chapter needs of OpenCL: the devices that are present, memory on one of them, and
+// programs built from files.
 #pragma once
 
 #define CL_HPP_ENABLE_EXCEPTIONS

@@ -76,7 +76,7 @@ public:
 private:
     static bool same(const Matrix& a, const Matrix& b) { return a.buffer() == b.buffer(); }
 
-    // `matrix` itself if it has that size, else a buffer for a copy of it.
+    // `matrix` itself if it has that size, otherwise a buffer for a copy of it.
     static Matrix room_for(const Matrix& matrix, int rows, int cols) {
         if (matrix.rows == rows && matrix.cols == cols) return matrix;
         return {OpenClArray(size_t(rows) * cols).data(), rows, cols};
@@ -89,7 +89,7 @@ private:
                 cl::NDRange(kGroup, kGroup)};
     }
 
-    // Pads or unpads, where there is anything to do.
+    // Pads or unpads; does nothing if the matrix needs no padding.
     void copy(const Matrix& from, const Matrix& to) {
         using Resize = cl::KernelFunctor<int, int, cl::Buffer, int, int, cl::Buffer>;
         if (same(from, to)) return;

@@ -8,7 +8,7 @@
 #include <vector>
 
 // A matrix of 50 x 70 elements, 80 from row to row, and boxes that begin inside, across each edge,
-// outside or anywhere. An element's bytes tell where it lies.
+// outside or anywhere. Each two bytes of the matrix hold another number.
 struct Boxes {
     static constexpr int kMatrixRows = 50, kMatrixColumns = 70, kLeadingDimension = 80, kCount = 48;
     struct Start {
@@ -44,8 +44,9 @@ struct Boxes {
     // Where byte `at` of a box lies, from its beginning.
     int swizzled(int at) const { return swizzle ? at ^ at / 128 % (swizzle / 16) * 16 : at; }
 
-    // Calls visit(the element's byte in shared memory, its byte in the matrix or -1 outside).
-    // A store's may not begin before the matrix, and is cut off behind the last element's 16 bytes.
+    // Calls visit(the element's byte in shared memory, its byte in the matrix or -1 outside). A box
+    // to store may not begin before the matrix, and is cut off after the 16 bytes that hold a row's
+    // last element.
     template <class Visit>
     void each_element(const Start& start, Visit visit) const {
         const int in_16 = store ? 16 / element : 1;
@@ -59,7 +60,7 @@ struct Boxes {
             }
     }
 
-    // Boxes to store, as they lie in shared memory, and the matrix that they make of one of ~0.
+    // Boxes to store, as they lie in shared memory; and the matrix, full of ~0, after their stores.
     std::vector<unsigned> some_boxes() const {
         std::vector<unsigned> words(kCount * bytes() / 4);
         for (unsigned i = 0; i < words.size(); ++i) words[i] = i * 2654435761u;

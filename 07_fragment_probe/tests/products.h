@@ -22,7 +22,7 @@ struct DescribedOperand {
     }
 };
 
-// Products of 64 x 16 by 16 x n elements that lie somewhere among small integers.
+// Products of 64 x 16 by 16 x n elements, in shared memory that is full of small integers.
 struct Products {
     static constexpr int kBytes = 40960;
     int n;
@@ -41,7 +41,7 @@ struct Products {
     int a_element(int row, int k) const { return shared[a.at(row, k) / 2]; }
     int b_element(int k, int col) const { return shared[b.at(col, k) / 2]; }
 
-    // In the order of threads: C's elements, or D's.
+    // The accumulators in the order of threads, before the product (C) or after it (D).
     std::vector<float> sums(bool multiplied) const {
         std::vector<float> sums;
         for (int thread = 0; thread < 128; ++thread)

@@ -37,7 +37,7 @@ __global__ void compiled_for(int* sm) { *sm = ptx::kHasWgmma ? kSm90a : ptx::kCo
 
 // ---- ldmatrix -----------------------------------------------------------------------------------
 
-// Lane 8j + r stores row r of matrix j, its four words of `in`, at a shuffled place, so
+// Lane 8j + r stores row r of matrix j, its four words of `in`, at a permuted place, so that
 // ldmatrix must use the address that each lane passes.
 template <int matrices, bool trans>
 __global__ void load(const void* in, void* out) {
@@ -70,7 +70,7 @@ Words loaded(int matrices, bool trans) {
 
 // ---- mma ----------------------------------------------------------------------------------------
 
-// Each lane's registers of A, of B and of C in, those of D out.
+// in: each lane's registers of A, of B and of C. out: those of D.
 template <class D, int d_count, class Pair, int a_count, int b_count>
 __global__ void multiply(const void* in, void* out) {
     const void* const mine =
@@ -149,8 +149,8 @@ Words copied(const Words& in, int bytes) {
 
 // ---- cp_async_bulk_tensor, loads ----------------------------------------------------------------
 
-// Fetches boxes, one after the other, and writes each as it lies in shared memory. Every other
-// copy is issued before its bytes are expected, so they may arrive earlier.
+// Loads boxes, one after the other, and writes each as it lies in shared memory. Every other copy
+// is issued before the mbarrier expects its bytes, so that they may arrive earlier.
 __global__ void fetch(const __grid_constant__ CUtensorMap map, const Boxes::Start* starts,
                       int bytes, int copied, unsigned* out) {
     extern __shared__ __align__(1024) unsigned box[];
@@ -304,7 +304,7 @@ void append(Words& words, const std::vector<float>& elements) {
     std::memcpy(&words[before], values.data(), bytes);
 }
 
-// Sums of type D of products of elements of type T.
+// Accumulators of type D, and operands of type T.
 template <class D, class T, const MmaShape& s>
 Check check_mma() {
     std::mt19937 random;
@@ -343,7 +343,7 @@ Check check_mma() {
     return check;
 }
 
-// Boxes loaded from the matrix, or the matrix that is written by them, one after the other.
+// Boxes that are loaded from the matrix, or the matrix after boxes were stored to it, one by one.
 template <class T>
 Check check_boxes(bool stores, int rows, int columns, int swizzle) {
     const Boxes boxes(stores, rows, columns, sizeof(T), swizzle);
