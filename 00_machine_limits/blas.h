@@ -28,7 +28,7 @@ public:
             !__builtin_cpu_supports("avx2"))
             return;
         const char* newer = __builtin_cpu_supports("avx512bw") ? "SkylakeX" : "Haswell";
-        setenv("OPENBLAS_CORETYPE", newer, 0);  // 0: the user's stays
+        setenv("OPENBLAS_CORETYPE", newer, 0);  // 0: keeps the user's choice
         dlclose(library_);  // it chooses its kernels when it is loaded
         load();
 #endif

@@ -9,7 +9,7 @@
 
 // Below, step number i sets x to what the next step needs, so that none can start before the one
 // before has finished. A step is one instruction on sm_75, sm_80 and sm_90, as the machine code of
-// nvcc 13.0 shows (four for MULTIPLY64). The operands x, y and z are such that no two neighbouring
+// nvcc 13.0 shows (four for MULTIPLY64). The operands x, y and z are such that no two consecutive
 // steps give the same x. kVolta and kPascal are the article's cycles, or "-" where it gives none.
 struct Ffma {
     using T = float;

@@ -33,9 +33,10 @@ void demand(bool good, const char* pattern, Values... values) {
     if (!good) throw Failure(kWrongResult, format(pattern, values...));
 }
 
-// A kernel without shared memory leaves all of an SM's to L1.
+// Prefers L1 in the memory of an SM that L1 and shared memory divide. The kernel uses no shared
+// memory.
 template <class Kernel>
-void give_to_l1(Kernel* kernel) {
+void prefer_l1(Kernel* kernel) {
     check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 0),
                "cudaFuncSetAttribute");
 }
@@ -53,7 +54,7 @@ public:
         link_lines<<<int(next.size() + 255) / 256, 256>>>(next_device.data(), int(next.size()),
                                                           lines);
         finish_launch("link_lines");
-        give_to_l1(chase);
+        prefer_l1(chase);
     }
     int count() const { return int(visited_.size()); }
 
@@ -139,7 +140,7 @@ float run_l1(const std::vector<uint32_t>& words, int passes) {
     const std::string what = format("%zu-byte loads from L1", sizeof(Load));
     DeviceArray<uint32_t> words_device(words.size());
     words_device.upload(words);
-    give_to_l1(read_l1<Load>);
+    prefer_l1(read_l1<Load>);
     constexpr int kElements = kChunk / sizeof(Load);
     const auto results =
         run<uint32_t>(what, double(passes + 2) * kChunk, 0, kThreads, [&](auto* to) {
@@ -175,7 +176,7 @@ void verify(Line* lines, const std::vector<uint32_t>& words) {
 }
 
 #ifndef CUDA_EMULATOR
-constexpr size_t kL1HitBytes = 32 << 10;  // within the L1 of every GPU that CUDA 13 knows
+constexpr size_t kL1HitBytes = 32 << 10;  // within the L1 of every GPU that CUDA 13 supports
 // Loads of a timed chase. The clock may be read before the last load is back, an error of 1 in
 // kSteps.
 constexpr int kSteps = 8192;
@@ -232,7 +233,7 @@ struct Timing {
             repeated([] { return walk_shared(kSteps); }));
     }
 
-    // The SM that reads takes the time by clock64(), because events would time the launch, too.
+    // The kernel takes the time by clock64(), because events would time the launch, too.
     template <class Load>
     void time_l1(const std::vector<uint32_t>& words, const char* volta) {
         const auto cycles = repeated([&] { return run_l1<Load>(words, kPasses); });

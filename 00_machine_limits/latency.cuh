@@ -1,5 +1,5 @@
-// The kernels of latency.cu that read their own clock, which are chains of instructions and reads
-// from L1, and the function that launches such a kernel.
+// The kernels of latency.cu that time themselves by clock64(), which are chains of instructions and
+// reads from L1, and the function that launches such a kernel.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -18,7 +18,7 @@ struct Timed {
 };
 
 // Launches, waits, and returns what each of `threads` threads stored. `global` and `shared` are the
-// bytes loaded from device and from shared memory (run_checked() in gpu_timer.h). Throws Failure.
+// bytes loaded from device and from shared memory (see run_checked()). Throws Failure.
 template <class T, class Launch>
 std::vector<Timed<T>> run(const std::string& what, double global, double shared, int threads,
                           Launch launch) {

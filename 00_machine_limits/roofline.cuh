@@ -1,6 +1,7 @@
-// The kernels of roofline.cu. Each keeps one unit of the GPU busy: memory, shared memory, the FP32
-// or FP16 lanes, or the tensor cores. sweep() uses memory and FP32 together. The chains also
-// measure their own clock: each block stores how many cycles and how many nanoseconds it took.
+// The kernels of roofline.cu. Each keeps one part of the GPU busy: device memory, L2, shared
+// memory, the FP32 or FP16 units, or the tensor cores. sweep() uses device memory and FP32
+// together. The chains also measure their own clock: each block stores how many cycles and how many
+// nanoseconds it took.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -21,7 +22,7 @@ constexpr int kUnroll = 64;  // steps in a row: 8 chains of them are 8 KiB of co
 // A warp multiplies 4 matrices of A by 4 of B, as in 06: 16 accumulators.
 constexpr int kEdge = 16, kMatrix = kEdge * kEdge, kMma = 4;
 constexpr int kMmaUnroll = 4, kMmaThreads = 128;
-constexpr int kL2Loads = 8;  // of a thread, under way at the same time: 32 KiB of a block
+constexpr int kL2Loads = 8;  // of a thread, in flight at the same time: 32 KiB of a block
 constexpr int kSharedVectors = 2048;  // uint4s in shared memory, 32 KiB
 // An iteration of read_shared has kLoads loads, kLoadStride uint4s apart. They begin at one of
 // kBases bases, which the iterations go through in steps of kBaseStep.
@@ -31,7 +32,7 @@ static_assert(4 * kSweepVectors == kChains, "the sweep has as many chains as fma
 static_assert(kUnroll % 2 == 0, "half2_chains adds its two addends equally often");
 static_assert(kBases - 1 + kThreads - 1 + (kLoads - 1) * kLoadStride < kSharedVectors,
               "read_shared stays in its array");
-static_assert(kSharedVectors % kThreads == 0, "each thread brings as many");
+static_assert(kSharedVectors % kThreads == 0, "all threads copy the same number of vectors");
 static_assert((kBases & (kBases - 1)) == 0 && kBaseStep % 2 == 1,
               "the bases wrap by a mask, and all occur");
 
@@ -67,7 +68,7 @@ __device__ __forceinline__ void steps(float (&x)[kChains], float addend) {
         for (int i = 0; i < kChains; ++i) x[i] = fmaf(x[i], kFactor, addend);
 }
 
-// A block takes kPieces neighbouring pieces, one after the other. A thread loads its elements of
+// A block takes kPieces consecutive pieces, one after the other. A thread loads its elements of
 // the next piece once the first step has read those of this one. Memory then works while the FMAs
 // do, and no register has to be copied.
 template <int kCount>
@@ -108,7 +109,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int i = 0; i < kChains; ++i) c[first + i * kThreads] = x[i];
 }
 
-// Two addends take turns: with a factor of -1, two steps add their difference.
+// Two addends alternate: with a factor of -1, two steps add their difference.
 __global__ void __launch_bounds__(kThreads)
     half2_chains(int iterations, half2 factor, half2 even, half2 odd, const half2* a, half2* c,
                  Elapsed* elapsed) {
@@ -179,7 +180,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 // Each thread adds up what it reads, 16 bytes at a time. The eight lanes that are served together
-// read 128 neighbouring bytes, which are in 32 different banks wherever they start. The start
+// read 128 contiguous bytes, which are in 32 different banks wherever they start. The start
 // changes at every iteration: otherwise the compiler would load once for all iterations.
 __global__ void __launch_bounds__(kThreads)
     read_shared(int iterations, const uint4* a, unsigned* c) {

@@ -147,7 +147,8 @@ public:
         return sums;
     }
 
-    // The same for wgmma_chains. Rows of its A and columns of its B are kWgK neighbours.
+    // The same for wgmma_chains. A row of its A, or a column of its B, is kWgK consecutive
+    // elements.
     std::vector<float> warpgroup_sums(int blocks, int iterations) const {
         std::vector<float> A(halves_a.begin(), halves_a.end()), B(halves_b.begin(), halves_b.end());
         const size_t period = A.size();

@@ -16,12 +16,12 @@ struct Timing {
     int repeat;
     Report& report;
 
-    // Reports a limit beside the vendor's figure. Returns GB/s or GFLOP/s.
+    // Reports a limit probed the vendor's figure. Returns GB/s or GFLOP/s.
     double limit(const Workload& workload) {
         return add(workload, workload.what, "-", timer.gpu.peak.*workload.limit,
                    workload.of_memory(), !workload.of_memory());
     }
-    // Reports a point of the sweep beside the roof there. Returns the fraction of the roof that it
+    // Reports a point of the sweep probed the roof there. Returns the fraction of the roof that it
     // reached.
     double point(const Workload& workload, int steps, double roof) {
         return add(workload, "sweep", format("%g", flop_per_byte(steps)), roof, true, true) / roof;
@@ -69,16 +69,16 @@ private:
     }
 };
 
-// Prints what each kernel reads of its own clock and what the probe beside it reads. SMs differ by
-// up to 1% among themselves, and more beside other programs.
+// Prints the clock that each kernel reads itself, and the one that the probe reads. SMs differ by
+// up to 1% among themselves, and by more while other programs use the GPU.
 inline void compare_clocks(GpuTimer& timer, Arrays& x, const std::vector<Workload>& workloads) {
     x.put_real_halves();
     for (const Workload& workload : workloads) {
         progress(workload.what + ": timing");
-        const Clocks beside = timer.time({workload.launch}, 3)[0].clocks;
+        const Clocks probed = timer.time({workload.launch}, 3)[0].clocks;
         const double by_kernel = x.block_clock(workload.blocks).mhz;
         std::printf("%s: %.1f MHz by its own clock, %.1f by the %s (%+.2f%%)\n",
-                    workload.what.c_str(), by_kernel, beside.sm, beside.by,
-                    100 * (beside.sm / by_kernel - 1));
+                    workload.what.c_str(), by_kernel, probed.sm, probed.by,
+                    100 * (probed.sm / by_kernel - 1));
     }
 }

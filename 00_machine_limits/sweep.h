@@ -15,7 +15,7 @@
 
 // A step is x = kFactor x + kAddend. It takes x from [1, 2) to (3, 4] and back, each time 2^-20 of
 // the way nearer to 2.5. So in 256 steps, and in 100000, nothing overflows, becomes subnormal or
-// comes to rest, and one or two steps fewer show in the last bits.
+// reaches a fixed point, and one or two steps fewer show in the last bits.
 constexpr float kFactor = -1 + 0x1p-20f, kAddend = 5;
 
 // The points of the sweep: how many steps each element takes between 4 bytes that are read and 4
@@ -52,8 +52,8 @@ inline void print_fractions(const std::vector<double>& fractions, double peak, d
         std::count_if(fractions.begin(), fractions.end(), [](double s) { return s > 1.1; });
     if (above > 0)
         std::printf(
-            "%d above 110%%: something disturbed copy or fp32_fma, which make the roofline. Run it again, with "
-            "nothing beside it.\n",
+            "%d above 110%%: something disturbed copy or fp32_fma, which make the roofline. Run it again on "
+            "an idle machine.\n",
             int(above));
 }
 
@@ -69,7 +69,8 @@ inline std::vector<float> random_period(uint32_t seed) {
     return x;
 }
 
-// kFused: each step is rounded once, as by an FMA instruction; else the product is rounded, too.
+// kFused: each step is rounded once, as by an FMA instruction; otherwise the product is rounded,
+// too.
 template <bool kFused>
 void advance(std::vector<float>& x, int steps) {
     for (float& each : x)

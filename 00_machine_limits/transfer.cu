@@ -1,6 +1,7 @@
 // 00_machine_limits/transfer: what a product on the GPU costs when its matrices are on the host:
-// copies there, kernel, copy back, beside the CPU's BLAS. The article's model of these times, T = 3
-// N^2 T_x + 2 N^3 T_gpu, stands beside them; fit.py says how well it fits.
+// copies to the device, the kernel, the copy back; and the CPU's BLAS for comparison. The article's
+// model of these times, T = 3 N^2 T_x + 2 N^3 T_gpu, stands beside them; fit.py says how well it
+// fits.
 //
 // Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/transfer.cu common/*.cu common/*.cpp -o 00_machine_limits/transfer -lcublas -lcublasLt
 // Articles: "CUDA Python 3: matrix product" (Zenn), section 2.3 (the model), 4.2 (the program) and 4.3
@@ -33,8 +34,8 @@ void launch_matmul(Shape s, const float* A, const float* B, float* C) {
     check_cuda(cudaGetLastError(), "launching the kernel");
 }
 
-// C must be A * B, with nothing written beside it. The kernel reuses nothing: it
-// must load 2 M N K floats. Throws Failure.
+// C must be A * B, with nothing written outside it. The kernel reuses nothing, so it must load
+// 2 M N K floats. Throws Failure.
 template <class Index>
 void verify(Shape s) {
     Operands<float, float> x(s);
@@ -236,7 +237,7 @@ void time_all(const std::vector<Shape>& sizes, double first_ms, const BenchmarkO
         all[0].n, first_ms, all[0].median[kKernel]);
     report.save();
     if (!o.csv.empty())
-        std::printf("How well the model fits says: ./run transfer --fit %s\n", o.csv.c_str());
+        std::printf("./run transfer --fit %s prints how well the model fits.\n", o.csv.c_str());
 }
 #else
 void time_all(const std::vector<Shape>&, double, const BenchmarkOptions&, GpuTimer&, Report&) {}

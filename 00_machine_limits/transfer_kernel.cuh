@@ -1,5 +1,6 @@
 // The Zenn article's kernel: a thread computes one element of C. transfer.cu compiles it with
-// size_t, cuda_python.py also with int, as the article has it: that ends at 2^31 elements.
+// size_t, cuda_python.py also with int, as in the article, where indices overflow from 2^31
+// elements on.
 #pragma once
 
 constexpr int kBlock = 16;  // a block is 16 x 16 threads

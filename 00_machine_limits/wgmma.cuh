@@ -14,7 +14,7 @@
 // The tile of a warpgroup, which takes four instructions, and how many times they are issued before
 // a wait.
 constexpr int kWgM = 64, kWgN = 256, kWgK = 64, kWgUnroll = 4;
-constexpr int kWgGroups = 2;  // a block: each with an A of its own, B is common
+constexpr int kWgGroups = 2;  // warpgroups of a block: each has its own A, and they share B
 
 #ifdef CUDA_EMULATOR
 inline bool has_wgmma() { return false; }
@@ -22,8 +22,8 @@ inline void launch_wgmma_chains(int, int, const half*, const half*, float*, Elap
 #else
 
 // Copies `rows` rows of 128 bytes from device memory, swizzled as wgmma reads them.
-__device__ inline void bring_tile(uint4* shared, const half* from, int rows, int thread,
-                                  int threads) {
+__device__ inline void copy_tile(uint4* shared, const half* from, int rows, int thread,
+                                 int threads) {
     for (int i = thread; i < rows * 8; i += threads)
         shared[i ^ (i / 8 % 8)] = reinterpret_cast<const uint4*>(from)[i];
 }
@@ -36,8 +36,8 @@ static __global__ void __launch_bounds__(128 * kWgGroups, 1)
     __shared__ alignas(1024) uint4 As[kWgGroups][kWgM * 8], Bs[kWgN * 8];
     const int group = threadIdx.x / 128, thread = threadIdx.x % 128;
     const size_t to = size_t(blockIdx.x) * kWgGroups + group;
-    bring_tile(As[group], A + to * kWgM * kWgK, kWgM, thread, 128);
-    bring_tile(Bs, B + size_t(blockIdx.x) * kWgN * kWgK, kWgN, threadIdx.x, 128 * kWgGroups);
+    copy_tile(As[group], A + to * kWgM * kWgK, kWgM, thread, 128);
+    copy_tile(Bs, B + size_t(blockIdx.x) * kWgN * kWgK, kWgN, threadIdx.x, 128 * kWgGroups);
     // wgmma reads shared memory by the async proxy, and the stores above must come before its
     // reads.
     ptx::fence_proxy_async();
@@ -66,14 +66,14 @@ static __global__ void __launch_bounds__(128 * kWgGroups, 1)
 #endif
 }
 
-static __global__ void tell_wgmma(int* answer) { *answer = ptx::kHasWgmma; }
+static __global__ void query_wgmma(int* answer) { *answer = ptx::kHasWgmma; }
 
 // Whether this program has code for wgmma that runs on this GPU.
 inline bool has_wgmma() {
     DeviceArray<int> device(1);
     int answer = 0;
-    tell_wgmma<<<1, 1>>>(device.data());
-    check_cuda(cudaGetLastError(), "asking for wgmma");
+    query_wgmma<<<1, 1>>>(device.data());
+    check_cuda(cudaGetLastError(), "the query for wgmma");
     device.read(0, 1, &answer);
     return answer;
 }
