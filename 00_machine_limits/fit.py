@@ -14,7 +14,7 @@ import sys
 from typing import NamedTuple
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
-from results import Wrong, read
+from results import InvalidInput, read
 
 
 class Point(NamedTuple):
@@ -64,13 +64,13 @@ def fit(points):
 
 
 def read_points(path):
-    """The points of a CSV by the kind of host memory. Raises Wrong."""
+    """The points of a CSV by the kind of host memory. Raises InvalidInput."""
     points = {}
     numbers = ("n", "h2d_ms", "kernel_ms", "d2h_ms")
     for at, row in enumerate(read(path, numbers), 2):
         for name in numbers:
             if getattr(row, name) == "-":
-                raise Wrong(f"{path}, line {at}: {name} is '-', expected a number above 0")
+                raise InvalidInput(f"{path}, line {at}: {name} is '-', expected a number above 0")
         points.setdefault(row.memory, []).append(Point(row.n, row.h2d_ms + row.d2h_ms, row.kernel_ms))
     return points
 
@@ -99,7 +99,7 @@ def main(words):
         return 2
     try:
         report(read_points(pathlib.Path(words[0])))
-    except Wrong as wrong:
+    except InvalidInput as wrong:
         print(f"fit.py: {wrong}", file=sys.stderr)
         return 2
     return 0

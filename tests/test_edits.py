@@ -2,7 +2,7 @@
 import pytest
 
 from edits import edited
-from results import Wrong
+from results import InvalidInput
 
 SOURCE = """int a = 1;  // one
 
@@ -35,5 +35,5 @@ def test_places_are_those_of_the_source():
 
 @pytest.mark.parametrize("diff", ("-    g(a);", "-    absent();", "+    new();", "-    h(a);\n-    g(a);"))
 def test_not_one_place(diff):
-    with pytest.raises(Wrong, match="exercise 7: .*takes one"):
+    with pytest.raises(InvalidInput, match="exercise 7: .*takes one"):
         edited(SOURCE, diff, "exercise 7")

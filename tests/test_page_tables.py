@@ -12,7 +12,7 @@ import counters
 from book import pictures, plot, tables
 from book.measured import Results
 from programs import files
-from results import Wrong
+from results import InvalidInput
 from support import BUILD, ROOT, program
 
 RESULTS = ROOT / "docs/results/h200"
@@ -221,7 +221,7 @@ def test_another_line_in_a_source_changes_the_page(tmp_path):
     ('code kernel.cu in "void second(" from "C[i]"', 'of "void second(" has "C[i]"'),
     ('code kernel.cu from "if (C[0])" from "C[i]"', "below the piece before")])
 def test_a_quote_that_names_no_place_is_refused(marker, said, tmp_path):
-    with pytest.raises(Wrong) as wrong:
+    with pytest.raises(InvalidInput) as wrong:
         quote(tmp_path, marker)
     assert said in str(wrong.value) and "page.md" in str(wrong.value) and f"<!-- {marker} -->" in str(wrong.value)
 
@@ -232,5 +232,5 @@ def test_a_quote_has_20_lines_at_most(tmp_path):
         return quote(tmp_path, 'code kernel.cu from "void second("', kernel)
 
     assert len(of_second(20)) == 20
-    with pytest.raises(Wrong, match="21 lines"):
+    with pytest.raises(InvalidInput, match="21 lines"):
         of_second(21)

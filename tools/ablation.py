@@ -25,11 +25,11 @@ from command_line import Parser, check_writable, refuse
 from edits import edited
 from process import fail, show_progress
 from programs import ROOT, meant
-from results import Wrong, write_whole
+from results import InvalidInput, write_whole
 
 ALL = "-"  # the value of `without` for the whole stage
 COLUMNS = ("registers", "spilled_bytes", "loop_multiply_adds", "loop_others", "loop_three_operands", "loop_one_bank")
-TURNS = 3  # how often each variant is timed: the row is that of the median
+ROUNDS = 3  # each variant is timed once a round, and its row is that of the median
 RAGGED = ("37x136x72", "37x129x65")  # no tile divides them; rows with and without 16-byte alignment
 
 
@@ -50,7 +50,7 @@ def changes_of(chapter):
 
 def variants(chapter):
     """The variants of a chapter: for each source that has some, the whole stage first, then those without a part.
-    Raises Wrong for a change that is older than its source."""
+    Raises InvalidInput for a change that is older than its source."""
     found = {}
     for file in changes_of(chapter):
         head, _, diff = file.read_text().partition("\n\n")
@@ -64,10 +64,10 @@ def variants(chapter):
     return [variant for source in stage_first for variant in found[source]]
 
 
-def timed(name):
-    """The key by which the timed kernel is the greatest mangled name: it is called matmul, and of several it is the one
-    with wide accesses, matmul<true>. 09 has one for whole tiles, <true, false>, and one for partial tiles, <true,
-    true>."""
+def timed_kernel_key(name):
+    """A sort key for mangled names, which is greatest for the kernel that is timed: it is called matmul, and of several
+    it is the one with vector accesses, matmul<true>. 09 has one for whole tiles, <true, false>, and one for partial
+    tiles, <true, true>."""
     return "6matmul" in name, bool(re.search("(?<!Lb[01]E)Lb1E(?!Lb1E)", name))
 
 
@@ -76,7 +76,7 @@ def registers(report):
     kernels = re.findall(r"function '(\w+)'.*\n.*\n"
                          r".* (\d+) bytes spill stores, (\d+) bytes spill loads\n"
                          r".*Used (\d+) registers", report)
-    _, stores, loads, used = max(kernels, key=lambda kernel: timed(kernel[0]))
+    _, stores, loads, used = max(kernels, key=lambda kernel: timed_kernel_key(kernel[0]))
     return {"registers": used, "spilled_bytes": int(stores) + int(loads)}
 
 
@@ -86,7 +86,7 @@ def main_loop(listing):
     kernels = listing.split("Function : ")[1:]
     if not kernels:
         return [], 0
-    kernel = max(kernels, key=lambda kernel: timed(kernel.split()[0]))
+    kernel = max(kernels, key=lambda kernel: timed_kernel_key(kernel.split()[0]))
     instruction = r"(?m)^\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+ )?([^;]*?) *;"  # its address, without its predicate
     code = [(int(address, 16), text) for address, text in re.findall(instruction, kernel)]
     best, most = [], 0
@@ -103,21 +103,21 @@ def main_loop(listing):
 def fetches(body):
     """How many of these instructions are FFMAs that read three operands from the register file, and how many of those
     read all three from the same bank, and therefore stall. There are two banks, for even and for odd registers. An
-    operand that the instruction before marks .reuse comes from the reuse cache."""
-    three, one_bank, kept = 0, 0, set()
+    operand that the instruction before marks .reuse, in the same slot, comes from the reuse cache."""
+    three, one_bank, cached = 0, 0, set()
     for text in body:
         fetched, reused = [], set()
         operands = text.partition(" ")[2].split(", ")[1:] if text.startswith("FFMA") else []
-        for place, operand in enumerate(operands):
+        for slot, operand in enumerate(operands):
             register = re.match(r"-?R(\d+)", operand)
-            if register and (place, int(register[1])) not in kept:
+            if register and (slot, int(register[1])) not in cached:
                 fetched.append(int(register[1]))
             if ".reuse" in operand:
-                reused.add((place, int(re.search(r"R(\d+)", operand)[1])))
+                reused.add((slot, int(re.search(r"R(\d+)", operand)[1])))
         if len(fetched) == 3:
             three += 1
             one_bank += len({number % 2 for number in fetched}) == 1
-        kept = reused
+        cached = reused
     return three, one_bank
 
 
@@ -130,18 +130,18 @@ def loop(listing):
 def build_variant(variant, folder):
     """Builds a variant in the new folder `folder`. Returns its program, and the columns that describe its machine code.
     Raises CalledProcessError."""
-    source, made = folder / variant.source, folder / "variant"
+    source, program = folder / variant.source, folder / "variant"
     source.parent.mkdir(parents=True)
     source.write_text(variant.text)
     words = (NVCC, "-std=c++17", "-O1", "-w", "-Xptxas=-v", f"-arch={build.nvcc_architecture()}",
              f"-I{ROOT}", source, BUILD / "libharness.a", BUILD / "libharness_host.a",
-             "-lcublas", "-lcublasLt", "-ldl", "-o", made)
+             "-lcublas", "-lcublasLt", "-ldl", "-o", program)
     report = subprocess.run(words, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
     columns = {**dict.fromkeys(COLUMNS, "-"), **registers(report)}
     beside_nvcc = pathlib.Path(shutil.which(NVCC)).resolve().parent
     if dump := shutil.which("cuobjdump") or shutil.which("cuobjdump", path=beside_nvcc):
-        columns.update(loop(subprocess.run([dump, "-sass", made], capture_output=True, text=True).stdout))
-    return made, columns
+        columns.update(loop(subprocess.run([dump, "-sass", program], capture_output=True, text=True).stdout))
+    return program, columns
 
 
 def build_all(variants, folder):
@@ -174,11 +174,11 @@ def rows_of(every, options, folder):
     measured = [[] for _ in every]
     for variant, program in zip(every, programs):
         call(variant, program, "--sizes", ",".join(RAGGED), "--verify-only")
-    for _ in range(TURNS):
+    for _ in range(ROUNDS):
         for variant, program, rows in zip(every, programs, measured):
             call(variant, program, *options, "--csv", folder / "variant.csv")
             rows += csv.DictReader((folder / "variant.csv").read_text().splitlines())
-    median = [sorted(rows, key=lambda row: float(row["gflops"]))[TURNS // 2] for rows in measured]
+    median = [sorted(rows, key=lambda row: float(row["gflops"]))[ROUNDS // 2] for rows in measured]
     return [{"stage": variant.stage, "without": variant.without, **row,
              **{name: str(value) for name, value in code.items()}}
             for variant, row, code in zip(every, median, codes)]
@@ -186,7 +186,7 @@ def rows_of(every, options, folder):
 
 def time_variants(chapters, options, path):
     """Builds, verifies and times the variants of these chapters, and adds each chapter's rows to the CSV `path`, if
-    there is one. Raises Wrong before anything is built if a change is older than its source."""
+    there is one. Raises InvalidInput before anything is built if a change is older than its source."""
     text = io.StringIO()
     for every in [variants(chapter) for chapter in chapters]:
         with tempfile.TemporaryDirectory(prefix="ablation-") as folder:
@@ -226,6 +226,6 @@ def run(words):
         options += ["--device", given.device]
     try:
         time_variants(chapters, options, given.csv)
-    except Wrong as wrong:  # a change is older than its source
+    except InvalidInput as wrong:  # a change is older than its source
         fail(1, str(wrong))
     return 0

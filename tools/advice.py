@@ -6,7 +6,7 @@ import math
 import programs
 from programs import ROOT
 
-UNITS = {"global": ("sectors", "neighbouring threads should access neighbouring elements",
+UNITS = {"global": ("sectors", "consecutive threads should access consecutive elements",
                     "docs/primer.md#where-the-data-are"),
          "shared": ("wavefronts", "bank conflicts", "03_shared_blocking/README.md#banks")}
 COMPARED = ("sectors_per_request", "bank_conflict_factor", "barriers_per_block")
@@ -35,7 +35,7 @@ def counted(row, lines, arithmetic, half):
     lesson += "/README.md"
     if costly := costliest(lines):
         lesson = UNITS[costly["memory"]][2]
-        yield f"{cost_of(costly)}{better_than(costly)}."
+        yield f"{cost_of(costly)}{possible_cost(costly)}."
     yield from advice
     yield f"Read: {lesson}"
 
@@ -46,7 +46,7 @@ def cost_of(line):
     return f"{line['line']}: a warp's {line['kind']} takes {cost:.1f} {unit} of {line['memory']} memory"
 
 
-def better_than(line):
+def possible_cost(line):
     """What it could cost, and how, in words that follow those of cost_of()."""
     return f" where {int(line['at_best']) / int(line['requests']):.1f} could do: {UNITS[line['memory']][1]}"
 
@@ -79,31 +79,31 @@ def costliest(lines):
 def nearest_of(stages, row, in_halves):
     """The stage whose counts are nearest to the row's, and how many times as much the row loads. The loaded elements
     count most, as bytes of float: in_halves says that the row's elements are halves, while the stages' are not."""
-    def figures(of, times=1):
-        others = [1 + float(of[column].replace("-", "1")) for column in COMPARED]
-        return [times * float(of["global_load_bytes"]), *others]
+    def figures(counts, times=1):
+        others = [1 + float(counts[column].replace("-", "1")) for column in COMPARED]
+        return [times * float(counts["global_load_bytes"]), *others]
 
     def distance(stage):
-        differences = [abs(math.log(a / b)) for a, b in zip(mine, figures(stage))]
+        differences = [abs(math.log(a / b)) for a, b in zip(ours, figures(stage))]
         return 3 * differences[0] + sum(differences[1:])
 
-    mine = figures(row, 2 if in_halves else 1)
+    ours = figures(row, 2 if in_halves else 1)
     nearest = min(stages, key=distance)
-    return nearest["stage"], mine[0] / figures(nearest)[0]
+    return nearest["stage"], ours[0] / figures(nearest)[0]
 
 
-def timed(kernel, row):
-    """Sentences about the place of its speed in the ladder."""
+def place_in_ladder(kernel, row):
+    """Sentences about the place of a measured speed in the ladder."""
     of_its_type = {each["stage"] for each in rows_of("counted.csv") if (each["type"] != "fp32") == kernel.half}
     rows = [{**each, "chapter": each["stage"].partition("/")[0].split()[0]} for each in rows_of("h200/ladder.csv")]
     rows = [each for each in rows if each["chapter"] in of_its_type]
     size = row["m"] if any(each["m"] == row["m"] for each in rows) else "8192"
-    mine = float(row["percent_of_cublas"].replace("-", "0"))
-    faster = [each for each in rows if each["m"] == size and float(each["percent_of_cublas"]) > mine]
+    ours = float(row["percent_of_cublas"].replace("-", "0"))
+    faster = [each for each in rows if each["m"] == size and float(each["percent_of_cublas"]) > ours]
     if not faster:
         yield "Faster than every stage of its precision, as a share of cuBLAS."
         return
     after = min(faster, key=lambda each: float(each["percent_of_cublas"]))
-    yield (f"{mine}% of cuBLAS. The next of the ladder, at {size} on an H200: {after['stage']}, "
+    yield (f"{ours}% of cuBLAS. The next of the ladder, at {size} on an H200: {after['stage']}, "
            f"{after['percent_of_cublas']}%.")
     yield f"Read: {after['chapter']}/README.md"

@@ -39,8 +39,8 @@ def has_nvcc():
 
 @functools.lru_cache(None)
 def compute_capabilities():
-    """The compute capability of each GPU, such as 9.0, a line each. The result is kept, because the query takes a
-    second while nothing keeps the driver loaded."""
+    """The compute capability of each GPU, such as 9.0, a line each. The result is cached, because the query takes
+    a second where no other program keeps the driver loaded."""
     return process.output("nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader")
 
 
@@ -137,7 +137,7 @@ def build_failed():
     process.fail(1, "build failed")
 
 
-def building(targets):
+def build_command(targets):
     """The command that builds the targets."""
     return ["cmake", "--build", str(BUILD), "--parallel", CORES, "--target", *targets]
 
@@ -145,7 +145,7 @@ def building(targets):
 def build_configured(targets):
     """Builds the targets. Shows on stderr what goes wrong, and then ends the program."""
     with locked():
-        code = process.call(building(targets), line=Shown(), stderr=subprocess.STDOUT)
+        code = process.call(build_command(targets), line=Shown(), stderr=subprocess.STDOUT)
         process.show_progress("")
         if code:
             build_failed()
@@ -164,15 +164,16 @@ def each_built(targets):
     yield targets[0]
     if not targets[1:]:
         return
-    there, shown = set(), Shown()
-    with locked(), subprocess.Popen(building(targets[1:]), stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as child:
+    linked, shown = set(), Shown()
+    command = build_command(targets[1:])
+    with locked(), subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as child:
         try:
             for target in targets[1:]:
-                while target not in there and (line := child.stdout.readline()):
+                while target not in linked and (line := child.stdout.readline()):
                     shown(line)
-                    there.update(name.decode() for name in LINKED.findall(line))
+                    linked.update(name.decode() for name in LINKED.findall(line))
                 process.show_progress("")
-                if target not in there and child.wait():  # the build has ended; what it did not link existed before
+                if target not in linked and child.wait():  # the build has ended; what it did not link existed before
                     build_failed()
                 yield target
         finally:
@@ -180,7 +181,7 @@ def each_built(targets):
                 process.end(child)
 
 
-def ask_ctest(options):
+def tests_of_ctest(options):
     """The tests that ctest would run with these options, each as {"name": ..., "command": [...], "properties": [...]}.
     """
     said = process.output("ctest", "--test-dir", BUILD, "--show-only=json-v1", *options)

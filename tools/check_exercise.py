@@ -18,7 +18,7 @@ import packages
 import programs
 from command_line import need_tools, opencl_packages
 from exercises import figure, spoken
-from results import Wrong
+from results import InvalidInput
 from user_kernel import UserKernel, rounded
 
 # Where a product is verified before its accesses are counted: a single element, edges within a tile, several tiles,
@@ -82,7 +82,7 @@ def counted_of(goal, row, lines, text):
     if exercises.COUNT.fullmatch(goal.what)[1]:
         return line_count(goal.what, lines, text)
     if goal.what not in row:
-        raise Wrong(f"no program counts '{goal.what}'")
+        raise InvalidInput(f"no program counts '{goal.what}'")
     return 0.0 if row[goal.what] == "-" else float(row[goal.what])
 
 
@@ -195,7 +195,7 @@ def costly(what, lines, text):
     else:
         memory = {"sectors_per_request": "global", "bank_conflict_factor": "shared"}.get(what)
         worst = advice.costliest([each for each in lines if each["memory"] == memory])
-        said = worst and advice.cost_of(worst) + advice.better_than(worst)
+        said = worst and advice.cost_of(worst) + advice.possible_cost(worst)
     return textwrap.fill(f"{said}.", COLUMNS, break_on_hyphens=False) if said else ""
 
 
@@ -258,7 +258,7 @@ def check_program(exercise, file):
     run.stderr = textwrap.dedent(run.stdout.partition("\nThe emulator found:\n")[2]) or run.stderr
     text, right = file.read_text(errors="replace"), run.returncode == 0
     if any(goal.kind == "large indices" for goal in exercise.goals):
-        raise Wrong(f"{exercise.where()}: 'large indices' is a goal of a product")
+        raise InvalidInput(f"{exercise.where()}: 'large indices' is a goal of a product")
     rows = [row_of(goal, right, lambda goal: printed(goal.what, run.stdout), text) for goal in exercise.goals]
     return Verdict(rows, "" if right else message(run, file))
 

@@ -2,7 +2,7 @@
 import statistics
 
 from result_files import WITH_OPTIONS
-from results import Wrong, plain, read
+from results import InvalidInput, plain, read
 
 # For each CSV: the columns that identify a row, and the columns to compare.
 COMPARED = {step.csv: (step.keys.split(), step.figures.split()) for step in WITH_OPTIONS if step.figures}
@@ -22,8 +22,8 @@ def values_of(tables, columns):
 
 
 def table(path):
-    """{key of a row: row} of a CSV; or the line that says why it can't be read, which is a Wrong unless the file is
-    missing."""
+    """{key of a row: row} of a CSV; or the line that says why it can't be read, which is an InvalidInput unless the
+    file is missing."""
     if not path.exists():
         return f"{path}: not there"
     keys, figures = COMPARED[path.name]
@@ -32,10 +32,10 @@ def table(path):
         for row in read(path, [column for figure in figures for column in figure.split("/")]):
             key = " ".join(format(getattr(row, column)) for column in keys)
             if key in rows:
-                raise Wrong(f"{path}: has two rows '{key}'")
+                raise InvalidInput(f"{path}: has two rows '{key}'")
             rows[key] = row
         return rows
-    except Wrong as wrong:
+    except InvalidInput as wrong:
         return wrong
 
 
@@ -54,7 +54,7 @@ def compare(ours, theirs):
         wrong = [each for each in pair if not isinstance(each, dict)]
         lines = wrong or compared(name, *pair, ours, theirs)
         print(*map(plain, lines), sep="\n")
-    return 2 if not both or any(isinstance(each, Wrong) for pair in pairs.values() for each in pair) else 0
+    return 2 if not both or any(isinstance(each, InvalidInput) for pair in pairs.values() for each in pair) else 0
 
 
 def compared(name, a, b, ours, theirs):

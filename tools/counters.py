@@ -27,7 +27,7 @@ import tempfile
 
 from book.markers import Head, filled, markdown, with_rows
 from programs import ROOT, listed
-from results import Wrong, read, write_whole
+from results import InvalidInput, read, write_whole
 
 # {column: metrics of ncu, which are added up}. Asynchronous copies count as loads from global memory, TMA's as well.
 COUNTERS = {
@@ -142,9 +142,10 @@ def counted(bin_folder):
             said = "\n".join(lines(bin_folder / f"{stage}_cpu_trace", "--csv", f"{folder}/csv"))
             printed[stage] = said[said.index(f"\n{stage} ") + 1 :]  # its row, and the lines below it
             counts |= by_stage(pathlib.Path(folder) / "csv")
-            told = json.loads("".join(lines(bin_folder / f"{stage}_cpu_trace", "--describe")))
+            about = json.loads("".join(lines(bin_folder / f"{stage}_cpu_trace", "--describe")))
             for row in read(pathlib.Path(folder) / "csv"):
-                cells = [stage, told["types"][0], told["arithmetic"], *(f"{getattr(row, column)}" for column in TABLE)]
+                figures = (f"{getattr(row, column)}" for column in TABLE)
+                cells = [stage, about["types"][0], about["arithmetic"], *figures]
                 text += ",".join(cells) + "\n"
     return printed, counts, text
 
@@ -186,5 +187,5 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except Wrong as wrong:
+    except InvalidInput as wrong:
         sys.exit(f"counters.py: {wrong}")

@@ -1,15 +1,15 @@
 """Changes of a source that are found by their statements, not by line numbers. A change is written as a diff:
 
      for (int k = 0; k < K; ++k) {        a line of the source, to find the place
-    -    __syncthreads();                  a line that goes
-    +    __syncwarp();                     a line that comes
+    -    __syncthreads();                  a removed line
+    +    __syncwarp();                     an added line
 
 Lines are compared without comments and white space, so that a change outlives a new comment or indentation. The lines
-that stay and go must follow each other in exactly one place of the source. A line "..." begins another place.
+that stay or are removed must follow each other in exactly one place of the source. A line "..." begins another place.
 """
 import re
 
-from results import Wrong
+from results import InvalidInput
 
 
 def code_of(line):
@@ -44,16 +44,17 @@ def changed(lines, place, change):
 
 
 def edited(text, diff, what):
-    """The text after a diff. what: where the diff stands, for messages. Raises Wrong if a place is not found once."""
+    """The text after a diff. what: where the diff stands, for messages. Raises InvalidInput if a place is not found
+    once."""
     lines, found = text.split("\n"), []
     for part in re.split(r"(?m)^\.\.\.\n?", diff.strip("\n")):
         change = [line for line in part.split("\n") if line[1:].strip()]
         wanted = [line[1:] for line in change if line[:1] != "+"]
-        there = places(lines, list(map(code_of, wanted))) if wanted else []
-        if len(there) != 1:
-            raise Wrong(f"{what}: takes one place like '{''.join(wanted[:1]).strip()}' with what follows it in the "
-                        f"diff; the source has {len(there)}")
-        found.append((there[0], change))
+        matches = places(lines, list(map(code_of, wanted))) if wanted else []
+        if len(matches) != 1:
+            raise InvalidInput(f"{what}: takes one place like '{''.join(wanted[:1]).strip()}' with what follows it in "
+                               f"the diff; the source has {len(matches)}")
+        found.append((matches[0], change))
     for place, change in sorted(found, reverse=True):  # from the end, so that the other places stay where they are
         lines[slice(*place)] = changed(lines, place, change)
     return "\n".join(lines)

@@ -28,7 +28,7 @@ import programs
 from book.pages import side_roads
 from edits import edited
 from programs import ROOT
-from results import Wrong
+from results import InvalidInput
 
 FENCE = r"(?ms)^```%s *([^\n]*)\n(.*?)^```\n?"
 COUNT = re.compile(r"(wavefronts|sectors) per (load of|store to) (\w+)|[a-z][a-z0-9_]*")
@@ -86,26 +86,26 @@ class Exercise(NamedTuple):
         return f"{self.page.relative_to(ROOT)}, exercise {self.number}"
 
     def after(self, text, part):
-        """The text after all changes that stand in a part of the page. Raises Wrong."""
+        """The text after all changes that stand in a part of the page. Raises InvalidInput."""
         for _, diff in re.findall(FENCE % "diff", part):
             text = edited(text, diff, self.where())
         return text
 
     def start(self):
-        """The text that the reader begins with. Raises Wrong."""
+        """The text that the reader begins with. Raises InvalidInput."""
         given = self.parts.get("Start", "")
         text = self.source.read_text() if self.source else re.search(FENCE % "cpp", given)[2]
         return predictions(self.goals) + self.after(text, given)
 
     def solution(self):
-        """The text that meets the goals, apart from predictions. Raises Wrong."""
+        """The text that meets the goals, apart from predictions. Raises InvalidInput."""
         return self.after(self.start(), self.parts["Solution"])
 
     def why(self):
         return re.sub(FENCE % "diff", "", self.parts["Solution"]).strip()
 
     def wrong(self):
-        """[(the goal that is not met, the text)]. Raises Wrong."""
+        """[(the goal that is not met, the text)]. Raises InvalidInput."""
         found = re.findall(FENCE % "diff", self.parts.get("Wrong", ""))
         return [(goal, edited(self.start(), diff, self.where())) for goal, diff in found]
 
@@ -146,7 +146,7 @@ def goal_of(line, where):
     kind = "predict" if line.startswith("predict ") else "count"
     limit = LIMIT.fullmatch(line.removeprefix("predict "))
     if not limit or not COUNT.fullmatch(limit[1]):
-        raise Wrong(f"{where}: '{line}' is no goal")
+        raise InvalidInput(f"{where}: '{line}' is no goal")
     return Goal(kind, limit[1], limit[2], float(limit[3]))
 
 
@@ -155,7 +155,7 @@ def exercise(page, number, title, text):
     task, *parts = re.split(r"(?m)^### (.+)\n", text)
     goals = re.search(FENCE % "goals", task)
     if not goals:
-        raise Wrong(f"{where}: has no goals")
+        raise InvalidInput(f"{where}: has no goals")
     lines = [line.strip() for line in goals[2].strip().split("\n")]
     settings = dict(line.split(": ", 1) for line in lines if line.partition(":")[0] in NAMES)
     found = tuple(goal_of(line, where) for line in lines if line.partition(":")[0] not in NAMES)
@@ -172,7 +172,7 @@ def pages():
 
 @functools.lru_cache(None)
 def of_page(page):
-    """The exercises of a page. Raises Wrong."""
+    """The exercises of a page. Raises InvalidInput."""
     text = re.sub(r"(?m)^<a id=.*</a>\n+", "", page.read_text())  # of a translated page
     sections = re.split(r"(?m)^## (\d+)\. (.+)\n", text)[1:]
     return [exercise(page, int(number), title, text)
@@ -180,7 +180,7 @@ def of_page(page):
 
 
 def translated(exercise, language):
-    """The exercise with the words of its page in that language, such as ja, if there is one. Raises Wrong."""
+    """The exercise with the words of its page in that language, such as ja, if there is one. Raises InvalidInput."""
     page = exercise.page.with_suffix(f".{language}.md")
     if not page.exists():
         return exercise
@@ -189,7 +189,7 @@ def translated(exercise, language):
 
 
 def listed():
-    """All exercises in reading order. Raises Wrong."""
+    """All exercises in reading order. Raises InvalidInput."""
     return [each for page in pages() if page.exists() for each in of_page(page)]
 
 

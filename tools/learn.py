@@ -17,7 +17,7 @@ from command_line import Parser
 from exercises import figure, shown, spoken
 from process import fail, say
 from programs import ROOT
-from results import Wrong, write_whole
+from results import InvalidInput, write_whole
 
 FOLDER = pathlib.Path(os.environ.get("LEARN_DIR") or ROOT / "learn")
 PROGRESS = FOLDER / "progress.json"
@@ -111,7 +111,7 @@ def mark_done(exercise):
 # The verb
 
 
-def begun(exercise):
+def reader_file(exercise):
     """The reader's file, which is written if it is not there."""
     file = FOLDER / exercise.file
     FOLDER.mkdir(exist_ok=True)
@@ -120,7 +120,7 @@ def begun(exercise):
     return file
 
 
-def checked(exercise, file, watching=False):
+def check_once(exercise, file, watching=False):
     """Checks the file once, and shows the verdict. Returns whether all goals are met."""
     process.show_progress("checking")
     verdict = check(exercise, file)
@@ -137,7 +137,7 @@ def watch(exercise, file):
     with subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE, text=True) as saves:
         try:
             seen = file.read_bytes()  # before the check: the file may be saved meanwhile
-            if checked(exercise, file, watching=True):
+            if check_once(exercise, file, watching=True):
                 return 0
             for line in saves.stdout:
                 if line.split(" ", 1)[1].strip() != file.name:
@@ -149,7 +149,7 @@ def watch(exercise, file):
                     continue
                 seen = file.read_bytes()
                 print("\n" + "-" * 80 + "\n")
-                if checked(exercise, file, watching=True):
+                if check_once(exercise, file, watching=True):
                     return 0
         finally:
             process.end(saves)
@@ -211,12 +211,12 @@ def run(words):
     given = parser.parse_args(words)
     process.verbose = given.v
     try:
-        return obey(given)
-    except Wrong as wrong:
+        return run_given(given)
+    except InvalidInput as wrong:
         fail(1, f"learn: {wrong}")
 
 
-def obey(given):
+def run_given(given):
     progress = read_progress()
     if given.list:
         show_list(given.exercise, progress)
@@ -233,9 +233,9 @@ def obey(given):
         old = FOLDER / f"{exercise.file}.old"
         (FOLDER / exercise.file).replace(old)
         print(f"Begun anew; what was there is {nearby(old)}.")
-    file = begun(exercise)
+    file = reader_file(exercise)
     show_task(exercise, file, progress["done"])
     os.environ["EMULATOR_FOLDER"] = f"{FOLDER.resolve()}/"
     if given.once or not sys.stdout.isatty() or packages.need((), ("inotify-tools",)):
-        return 0 if checked(exercise, file) else 1
+        return 0 if check_once(exercise, file) else 1
     return watch(exercise, file)

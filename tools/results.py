@@ -7,7 +7,7 @@ import re
 import types
 
 
-class Wrong(Exception):
+class InvalidInput(Exception):
     """Bad input, such as a file of results or a patch. The text is the line to print."""
 
 
@@ -30,8 +30,8 @@ class Figure(float):
 
 
 class Row(types.SimpleNamespace):
-    """A row of a CSV: row.column is a Figure, or a text if it is no number. Raises Wrong, with `place` in it, for a
-    missing column, for a figure that can't have been measured, and for a result that was not exact."""
+    """A row of a CSV: row.column is a Figure, or a text if it is no number. Raises InvalidInput, with `place` in it,
+    for a missing column, for a figure that can't have been measured, and for a result that was not exact."""
 
     def __init__(self, place, cells):
         is_figure = re.compile(r"\d+(\.\d+)?(e[-+]?\d+)?").fullmatch
@@ -39,40 +39,40 @@ class Row(types.SimpleNamespace):
         super().__init__(_place=place, **values)
         for column, value in vars(self).items():
             if isinstance(value, Figure) and value and not 1e-9 < value < 1e15:
-                raise Wrong(f"{place}: {column} is '{value}', expected a number above 0 that can be measured")
+                raise InvalidInput(f"{place}: {column} is '{value}', expected a number above 0 that can be measured")
         if "verified" in cells and cells["verified"] != "exact":
-            raise Wrong(f"{place}: verified is '{cells['verified']}', expected exact")
+            raise InvalidInput(f"{place}: verified is '{cells['verified']}', expected exact")
 
     def __getattr__(self, column):
-        raise Wrong(f"{self._place}: has no column '{column}': written by another version of its program, or not timed "
-                    "on a GPU")
+        raise InvalidInput(f"{self._place}: has no column '{column}': written by another version of its program, or "
+                           "not timed on a GPU")
 
 
 def read(path, figures=()):
     """The rows of a CSV, which must be complete. The columns `figures` have numbers above 0, or '-' for none. Raises
-    Wrong."""
+    InvalidInput."""
     try:
         if path.exists() and not path.is_file():  # a device or a pipe may never end
-            raise Wrong(f"{path}: is no regular file")
+            raise InvalidInput(f"{path}: is no regular file")
         text = path.read_text(errors="replace")
         header, *lines = csv.reader(text.splitlines()) if text.strip() else [[]]
     except OSError as error:
-        raise Wrong(f"{path}: {error.strerror}")
+        raise InvalidInput(f"{path}: {error.strerror}")
     except csv.Error as error:
-        raise Wrong(f"{path}: is no CSV: {error}")
+        raise InvalidInput(f"{path}: is no CSV: {error}")
     if not lines:
-        raise Wrong(f"{path}: has no rows")
+        raise InvalidInput(f"{path}: has no rows")
     if not text.endswith("\n"):
-        raise Wrong(f"{path}: ends in the middle of line {len(lines) + 1}")
+        raise InvalidInput(f"{path}: ends in the middle of line {len(lines) + 1}")
     rows = []
     for at, line in enumerate(lines, 2):
         if len(line) != len(header):
-            raise Wrong(f"{path}, line {at}: has {len(line)} fields, the header {len(header)}")
+            raise InvalidInput(f"{path}, line {at}: has {len(line)} fields, the header {len(header)}")
         rows.append(Row(f"{path}, line {at}", dict(zip(header, line))))
         for column in figures:
             value = getattr(rows[-1], column)
             if value != "-" and not (isinstance(value, Figure) and value):
-                raise Wrong(f"{path}, line {at}: {column} is '{value}', expected a number above 0")
+                raise InvalidInput(f"{path}, line {at}: {column} is '{value}', expected a number above 0")
     return rows
 
 

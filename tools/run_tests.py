@@ -17,7 +17,7 @@ def chosen_tests(options):
     """The names of these tests, and the targets and packages that each needs, which a test carries in its environment.
     """
     needs = {}
-    for test in build.ask_ctest(options):
+    for test in build.tests_of_ctest(options):
         properties = {each["name"]: each["value"] for each in test.get("properties", [])}
         environment = dict(each.split("=", 1) for each in properties.get("ENVIRONMENT", []))
         needs[test["name"]] = environment.get("NEEDS", "").split()

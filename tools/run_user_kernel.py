@@ -19,7 +19,7 @@ from command_line import check_writable, need_tools, refuse, steps_meant
 from process import fail
 from programs import ROOT, described
 from results import write_whole
-from stages import call_stage, see_it
+from stages import call_stage, suggest_view
 from user_kernel import UserKernel, rounded
 
 SKIPPED = 77  # a program's exit code
@@ -81,23 +81,23 @@ def run_stage(kernel, words, cpu, csv_file):
         if cpu:
             sentences = advice.counted(row, of_lines, described(program)["arithmetic"], kernel.half)
         else:
-            sentences = advice.timed(kernel, row)
+            sentences = advice.place_in_ladder(kernel, row)
         for sentence in sentences:
             print(textwrap.fill(sentence, 80, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
     if code == 1 and cpu:
-        see_it(shlex.quote(str(kernel.path)), shape)
+        suggest_view(shlex.quote(str(kernel.path)), shape)
     return code
 
 
-def of_naive():
+def test_commands_of_01():
     """The commands by which ctest runs 01's programs: {"cpu": [word...], "trace": [word...]}."""
     build.configure(tests=True)
     build.build_configured(["01_naive_cpu", "01_naive_cpu_trace"])  # ctest does not list a program that is not built
-    tests = build.ask_ctest(["-R", "^01_naive[.](cpu|trace)$"])
+    tests = build.tests_of_ctest(["-R", "^01_naive[.](cpu|trace)$"])
     return {test["name"].partition(".")[2]: test["command"][1:] for test in tests}
 
 
-def for_multiples(words, multiples):
+def with_multiples(words, multiples):
     """The same words with shapes that a program takes, and without the demand that every configuration is launched."""
     for word in words:
         if re.match(r"\d+x", word):
@@ -117,7 +117,7 @@ def test(words):
     name_places(kernel)
     process.verbose = "-V" in words
     need_tools(cpu=True)
-    typed, multiples, result = of_naive(), [1, 1, 1], 0
+    typed, multiples, result = test_commands_of_01(), [1, 1, 1], 0
     commands = ("plain", typed["cpu"]), ("trace", typed["trace"]), ("indices", ["--both-ends"])
     for variant, its_words in commands:
         if variant == "indices" and multiples != [1, 1, 1]:
@@ -125,7 +125,7 @@ def test(words):
         program = kernel.emulated(variant)
         if variant != "indices":
             multiples = described(program)["multiples"]
-        run = subprocess.run([program, *for_multiples(its_words, multiples)],
+        run = subprocess.run([program, *with_multiples(its_words, multiples)],
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         verdict = {0: "Passed", SKIPPED: "Skipped"}.get(run.returncode, "Failed")
         print(f"{kernel.name}.{variant:10}{verdict}", flush=True)

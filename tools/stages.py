@@ -39,7 +39,7 @@ def call_stage(words, name, show):
     return process.call(words, name, sort, env={**os.environ, "ERRORS_IN_OUTPUT": "1"}), shape
 
 
-def see_it(what, shape):
+def suggest_view(what, shape):
     """The command that shows the wrong product, unless no page can show matrices of that shape."""
     import view
     if shape and max(shape) <= view.LONGEST:
@@ -171,7 +171,7 @@ def run_stages(chosen, cpu, options, csv):
             with_rows = with_rows or code == 0
             result = result or code
             if code == 1 and cpu:
-                see_it(stage.short, shape)
+                suggest_view(stage.short, shape)
             if code > 1:
                 return result  # the others would fail in the same way
             if csv and code == 0:

@@ -21,7 +21,7 @@ function sectorsOf(event) {
 }
 
 // Into how many groups of lanes a request to shared memory falls. 128 bytes are served at a time: a whole warp of 4 bytes a lane,
-// half a warp of 8, a quarter of 16. Two groups of a load go together if pairs of lanes all through the warp want the same bytes:
+// half a warp of 8, a quarter of 16. Two groups of a load go together if pairs of lanes all through the warp access the same bytes:
 // lanes 0 and 1, 2 and 3, ..., or else lanes 0 and 2, 1 and 3, ...
 function groupsOf({ addresses, width, store }) {
   const groups = width <= 4 ? 1 : width <= 8 ? 2 : 4;
@@ -40,7 +40,7 @@ function wavefrontsOf(event) {
       if (addresses[lane] === null) continue;
       for (let word = Math.floor(addresses[lane] / WORD); word * WORD < addresses[lane] + width; ++word) {
         const bank = banks[word % BANKS], known = bank.find(each => each.word === word);
-        if (known) { known.lanes.push(lane); continue; }  // one word serves all who want it
+        if (known) { known.lanes.push(lane); continue; }  // one word serves all lanes that access it
         const fresh = { word, bank: word % BANKS, wavefront: count + bank.length + 1, lanes: [lane] };
         bank.push(fresh);
         words.push(fresh);

@@ -31,8 +31,9 @@ class Chart(svg.Svg):
 
 def scale(least, most, start, end, log=False):
     """Returns a function from a value to its position."""
-    of = math.log if log else float
-    return lambda value: start + (end - start) * (of(value) - of(least)) / ((of(most) - of(least)) or 1)
+    transform = math.log if log else float
+    low, high = transform(least), transform(most)
+    return lambda value: start + (end - start) * (transform(value) - low) / ((high - low) or 1)
 
 
 def ticks(least, most, base):

@@ -18,7 +18,7 @@ import textwrap
 from book.markers import filled
 from book.pages import english
 from programs import ROOT
-from results import Wrong
+from results import InvalidInput
 
 FOLDER = ROOT / "docs/articles"
 VERDICTS = (
@@ -53,7 +53,7 @@ def articles():
 
 
 def rows_of(path):
-    """A page's rows. Raises Wrong."""
+    """A page's rows. Raises InvalidInput."""
     rows, heading, text = [], "", path.read_text()
     for line in re.findall(r"(?m)^(?:## .*|- .*(?:\n  .*)*)", text):
         if line.startswith("#"):
@@ -62,7 +62,7 @@ def rows_of(path):
         parts = [" ".join(part.split()) for part in line.split("\\\n")]
         head = re.fullmatch(r"- (?:<a .*></a>)?\*\*(\d+[a-z]?)\*\* · \*([^*]+)\* · (.*?)(?: → (.*))?", parts[0])
         if not head or len(parts) != 3 - (head[2] in NOT_RUN) or bool(head[4]) != (head[2] in WRONG):
-            raise Wrong(f"{path}: this is no row: {line}")
+            raise InvalidInput(f"{path}: this is no row: {line}")
         rows.append(Row(path, text.split("\n")[0][2:], heading, *head.groups(""), *["", *parts[1:]][-2:]))
     return rows
 
@@ -113,7 +113,8 @@ LISTS = {made.__name__: made for made in (claims, verdicts, corrected)}
 
 
 def pages():
-    """{page: its text} of the pages with lists, anchors of claims, links to them, or lines of sources. Raises Wrong."""
+    """{page: its text} of the pages with lists, anchors of claims, links to them, or lines of sources. Raises
+    InvalidInput."""
     found, index = rows(), FOLDER / "README.md"
     texts = {
         path: filled(path, lambda name, old: "\n".join(LISTS[name](found)) + "\n")

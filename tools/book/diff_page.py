@@ -24,11 +24,11 @@ def lines_of(text, comments):
     for line in text.splitlines():
         if begins := re.match(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@", line):
             numbers = [int(number) for number in begins.groups()]
-            yield all(number <= of for number, of in zip(numbers, comments)), "", "", "", "⋯"
+            yield all(number <= length for number, length in zip(numbers, comments)), "", "", "", "⋯"
         elif not line.startswith("\\"):  # "\ No newline at end of file"
             mark = line[:1] or " "
             here = ["" if mark == other else number for number, other in zip(numbers, "+-")]
-            yield all(number == "" or number <= of for number, of in zip(here, comments)), *here, mark, line[1:]
+            yield all(number == "" or number <= length for number, length in zip(here, comments)), *here, mark, line[1:]
             numbers = [number + (mark != other) for number, other in zip(numbers, "+-")]
 
 

@@ -6,20 +6,20 @@ import re
 
 @functools.total_ordering
 class Fault:
-    """A program with a fault. text: what it says instead of its file's text."""
+    """A program with a fault. text: the text to read in place of its file's."""
 
     def __init__(self, path, text=None):
         text = path.read_text() if text is None else text
         self.path = path
         self.symptom = text.partition("\n")[0].removeprefix("// ")
-        self.cause, = self.told(text, "Cause")
-        self.source, = self.told(text, "Source")
-        self.says = self.told(text, "Says")  # words of messages about an error
-        self.hints = self.told(text, "Hint")  # words of advice on a right program
+        self.cause, = self.field(text, "Cause")
+        self.source, = self.field(text, "Source")
+        self.says = self.field(text, "Says")  # words of messages about an error
+        self.hints = self.field(text, "Hint")  # words of advice on a right program
         self.marked = [number for number, line in enumerate(text.splitlines(), 1) if line.endswith("// <- here")]
 
     @staticmethod
-    def told(text, name):
+    def field(text, name):
         return re.findall(rf"(?m)^// {name}: (.*)$", text)
 
     def __lt__(self, other):

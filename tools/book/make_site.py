@@ -28,7 +28,7 @@ from book import pages, shared_pages
 from book.pages import on_top, place
 from languages import LANGUAGES, glossary, translations
 from programs import ROOT
-from results import Wrong
+from results import InvalidInput
 
 THEME = shared_pages.THEME
 VIEW = ROOT / "tools/view/page"
@@ -57,7 +57,7 @@ COMMAND = r"\./run (view|diff)((?: \d\d(?:/\w+)?)+)(?: --caption (\d+))?"
 
 
 class Search(SearchLanguage):
-    """Splits text into words and, where text has no spaces, into every two neighbouring characters, so that a search
+    """Splits text into words and, where text has no spaces, into every two adjacent characters, so that a search
     finds a part of it, too."""
 
     lang, language_name = "book", "Book"
@@ -89,7 +89,7 @@ def figure(to, title, caption, of_figure="", of_frame=""):
     )
 
 
-def broken(text, of_source):
+def wrap_classes(text, of_source):
     """The classes of a block of code in book.css, which say which of its lines may be broken. Those of a drawing or a
     table may not: they have words or lines side by side, and at most a comment after them."""
     lines = text.splitlines()
@@ -114,7 +114,7 @@ class Book:
     def say(self, english):
         return dict(zip(("ja", "zh"), WORDS.get(english, ()))).get(self.language, english)
 
-    def own(self, page):
+    def language_of(self, page):
         """The language of a page in this site."""
         return self.language if pages.translation(page, self.language).exists() else "en"
 
@@ -125,7 +125,7 @@ class Book:
         if "://" in target or not path:
             return target
         if not file.exists() or ROOT not in file.parents:
-            raise Wrong(f"{page.relative_to(ROOT)}: {target} is not there, or outside of the tree")
+            raise InvalidInput(f"{page.relative_to(ROOT)}: {target} is not there, or outside of the tree")
         if file.suffix == ".md":
             language = re.search(r"(?:\.(\w\w))?\.md$", file.name)[1]
             if not language:  # another page in this language, if there is one; of the page itself the English one
@@ -151,7 +151,7 @@ class Book:
 
     def staged(self, page):
         """The text of a page for Sphinx."""
-        text = pages.translation(page, self.own(page)).read_text()
+        text = pages.translation(page, self.language_of(page)).read_text()
         # The badge belongs to the repository's page, and links to other languages are replaced by a switch on each page
         # of the site.
         text = re.sub(r"\[!\[[^\]]*\]\((\.\./)+actions[^)]*\)\]\([^)]*\) ·\s*", "", text)
@@ -159,14 +159,14 @@ class Book:
         text = re.sub(rf"(?m)^(?:(?: · )?\[(?:{names})\]\([^)]*\))+\n+", "", text, count=1)
         if len(re.search(r"(?m)^# (.*)", text)[1].split(" · ")) == 3:  # the title is in Japanese, Chinese and English
             text = re.sub(r"(?m)^# .*", f"# {self.title(page)}", text, count=1)
-        if self.own(page) != self.language:
+        if self.language_of(page) != self.language:
             only = f'<p class="only" lang="{self.language}">{self.say("This page is in English only.")}</p>'
             text = re.sub(r"(?m)^(# .*\n)", rf"\1\n{only}\n\n", text, count=1)
         return text + "\n" + self.contents(page)
 
     def title(self, page):
         """The name of a page in the navigation."""
-        title = re.search(r"(?m)^# (.*)", pages.translation(page, self.own(page)).read_text())[1]
+        title = re.search(r"(?m)^# (.*)", pages.translation(page, self.language_of(page)).read_text())[1]
         if len(every := title.split(" · ")) == 3:  # in Japanese, Chinese and English
             return dict(zip(("ja", "zh", "en"), every))[self.language]
         if page.stem in ("notes", "exercises") and page.parent != ROOT / "docs":
@@ -200,7 +200,7 @@ class Book:
     def read(self, app, doctree):
         name, shown = app.env.docname, False
         self.show_toys(self.pages[name], doctree)
-        self.turn_links(self.pages[name], doctree)
+        self.rewrite_links(self.pages[name], doctree)
         self.name_sections(self.pages[name], doctree)
         for code in list(doctree.findall(lambda node: isinstance(node, (nodes.literal, nodes.literal_block)))):
             block = code
@@ -215,7 +215,7 @@ class Book:
                 section.insert(below, figure(to, title, alone, ' id="view"', ' name="view"'))
         for block in doctree.findall(nodes.literal_block):
             of_source = block.get("language", "none") != "none"
-            block["classes"] += broken(block.astext(), of_source)
+            block["classes"] += wrap_classes(block.astext(), of_source)
             if of_source:  # below a link to it
                 block.parent[block.parent.index(block) - 1]["classes"].append("source")
         if re.match(r"\d\d_|docs/primer", name):
@@ -228,7 +228,7 @@ class Book:
             if len(paragraph) == 1 and link and re.search(r"(^|/)toys/\w+\.html", link["refuri"]):
                 paragraph.replace_self(figure(self.href(page, link["refuri"]), link.astext(), link.astext()))
 
-    def turn_links(self, page, doctree):
+    def rewrite_links(self, page, doctree):
         for link in doctree.findall(nodes.reference):
             link["refuri"] = self.href(page, link["refuri"])
         for image in list(doctree.findall(nodes.image)):
@@ -243,7 +243,7 @@ class Book:
         languages."""
         names = pages.headings(page.read_text())
         sections = list(doctree.findall(nodes.section))
-        if self.own(page) == "en" or len(names) != len(sections):
+        if self.language_of(page) == "en" or len(names) != len(sections):
             names = [re.sub(r"[^\w\- ]", "", section[0].astext().lower()).replace(" ", "-") for section in sections]
         for at, (name, section) in enumerate(zip(names, sections)):
             before = names[:at].count(name)
@@ -301,18 +301,18 @@ class Book:
                     found.setdefault(word if word[1].isupper() else word.lower(), []).append(said)
         return found
 
-    def explain(self, node, told):
-        """Explains a term at its first use in each section of a page, with the glossary's meaning. told: the terms that
-        were explained before."""
+    def explain(self, node, known):
+        """Explains a term at its first use in each section of a page, with the glossary's meaning. known: the terms
+        that were explained before."""
         made = []
         for is_text, children in itertools.groupby(node.children, lambda child: isinstance(child, nodes.Text)):
             if is_text:  # of a paragraph
-                made += self.explained("".join(children), told)
+                made += self.explained("".join(children), known)
                 continue
             for child in children:
                 if not isinstance(child, UNEXPLAINED):
                     new = isinstance(child, nodes.section) and isinstance(node.parent, nodes.document)
-                    self.explain(child, set() if new else told)
+                    self.explain(child, set() if new else known)
                 made.append(child)
         node.children = []
         node.extend(made)
@@ -322,14 +322,14 @@ class Book:
         words = "|".join(re.escape(word).replace(r"\ ", r"\s") for word in sorted(self.terms, key=len, reverse=True))
         return re.compile(rf"(?<![A-Za-z0-9_\-ァ-ー])(?:{words})s?(?![A-Za-z0-9_\-ァ-ー])", re.I)
 
-    def explained(self, text, told):
+    def explained(self, text, known):
         made, at = [], 0
         for found in self.pattern.finditer(text):
             word = found[0].replace("\n", " ")
             forms = word, word.lower(), word[:-1], word[:-1].lower()
             said = next((self.terms[each] for each in forms if each in self.terms), [])
-            if not told.issuperset(said):
-                told.update(said)
+            if not known.issuperset(said):
+                known.update(said)
                 made.append(nodes.Text(text[at : found.start()]))
                 made.append(nodes.abbreviation("", found[0], explanation="\n".join(said)))
                 at = found.end()
@@ -384,7 +384,7 @@ class Book:
             app = Sphinx(f"{folder}/pages", folder, out, trees, "html", options, status=None, warning=sys.stderr)
             app.add_lexer("goals", TextLexer)  # of exercises
             app.connect("doctree-read", self.read, priority=1)
-            app.connect("html-page-context", self.speak)
+            app.connect("html-page-context", self.set_context)
             app.build()
         mend_furo(self.out / self.language / "_static")
         toys = self.out / self.language / "docs/toys"
@@ -394,8 +394,8 @@ class Book:
             toy.write_text(re.sub(r'(?<=href=")[^"]*\.md[^"]*', lambda link: self.href(page, link[0]), toy.read_text()))
         return self.shared
 
-    def speak(self, app, name, template, context, doctree):
-        """Sets what a page's template needs to know of its language; None for a page of Sphinx."""
+    def set_context(self, app, name, template, context, doctree):
+        """Sets the variables of a page's template that depend on its language; the page is None if Sphinx made it."""
         page = self.pages.get(name)
         there = {
             each: name
@@ -405,7 +405,7 @@ class Book:
         context.update(
             languages=there,
             own=self.language,
-            language=self.own(page) if page else self.language,
+            language=self.language_of(page) if page else self.language,
             language_label=self.say("Language"),
             on_this_page=self.say("On this page"),
         )
@@ -472,5 +472,5 @@ if __name__ == "__main__":
         process.fail(2, "book: takes a folder, and programs")
     try:
         write(pathlib.Path(sys.argv[1]).resolve(), [pathlib.Path(each) for each in sys.argv[2:]])
-    except (Wrong, OSError, SphinxError) as error:
+    except (InvalidInput, OSError, SphinxError) as error:
         process.fail(1, f"book: {getattr(error, 'orig_exc', None) or error}")

@@ -4,7 +4,7 @@ import textwrap
 
 from book.quotes import quoted
 from programs import ROOT
-from results import Wrong
+from results import InvalidInput
 
 # A block: its margin, its name, and of code the words that follow.
 BLOCK = r"(?ms)^( *)<!-- (\w+)((?<=code)\s(?:(?!-->).)*?)? -->\n(.*?)^\1<!-- /\2 -->\n"
@@ -38,7 +38,7 @@ def with_rows(block, rows):
 
 
 def filled(page, made, root=ROOT):
-    """The page's text with the result of made(name, old text) between each pair of markers. Raises Wrong."""
+    """The page's text with the result of made(name, old text) between each pair of markers. Raises InvalidInput."""
 
     def with_new(block):
         margin, name, words, old = block.groups()
@@ -49,5 +49,5 @@ def filled(page, made, root=ROOT):
     text, blocks = re.subn(BLOCK, with_new, page.read_text(errors="replace"))
     if 2 * blocks != len(marks := re.findall(r"(?m)^ *(<!-- (?:/?\w+ -->|code\s))", text)):
         marks = " ".join(" ".join(marks).split())
-        raise Wrong(f"{page}: takes each table between '<!-- NAME -->' and '<!-- /NAME -->', and has {marks}")
+        raise InvalidInput(f"{page}: takes each table between '<!-- NAME -->' and '<!-- /NAME -->', and has {marks}")
     return text

@@ -2,7 +2,7 @@
 import functools
 
 import programs
-from results import Wrong, read
+from results import InvalidInput, read
 
 SIZE, RATES_SIZE = 8192, 4096
 # For each word that a stage's facts use for its arithmetic: the row in limits.csv, its name, and the memory from whose
@@ -15,7 +15,7 @@ UNITS = {
 
 
 class Results:
-    """A folder's CSVs, each read once. All methods raise Wrong."""
+    """A folder's CSVs, each read once. All methods raise InvalidInput."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -25,7 +25,7 @@ class Results:
         """The rows of NAME.csv, which have numbers above 0 in the columns `figures`."""
         path = self.folder / f"{name}.csv"
         if not path.exists():
-            raise Wrong(f"{path}: is missing: './run all' on a GPU writes it")
+            raise InvalidInput(f"{path}: is missing: './run all' on a GPU writes it")
         return read(path, figures.split())
 
     def one(self, name, **cells):
@@ -33,13 +33,13 @@ class Results:
         for row in self(name):
             if all(getattr(row, column) == value for column, value in cells.items()):
                 return row
-        raise Wrong(f"{self.folder / name}.csv: has no row of {', '.join(map(str, cells.values()))}")
+        raise InvalidInput(f"{self.folder / name}.csv: has no row of {', '.join(map(str, cells.values()))}")
 
     def stages(self, name="ladder"):
         """{stage: its row of SIZE}"""
         found = {row.stage: row for row in self(name) if row.m == row.n == row.k == SIZE}
         if missing := {row.stage for row in self(name)} - set(found):
-            raise Wrong(f"{self.folder / name}.csv: has no row of {SIZE} x {SIZE} x {SIZE} for {min(missing)}")
+            raise InvalidInput(f"{self.folder / name}.csv: has no row of {SIZE} x {SIZE} x {SIZE} for {min(missing)}")
         return found
 
 
@@ -58,7 +58,7 @@ def unit(stage):
     return next(word for word in UNITS if word in text_of(stage))
 
 
-def between(row):
+def cycles_per_issue(row):
     """The warp cycles per issued instruction, by a row of rates.csv: a quarter of an SM's 64 warps shares a scheduler,
     which issues an instruction in a fraction of its cycles."""
     return 16 * row.warps_active_percent / row.issue_active_percent

@@ -70,7 +70,7 @@ def side_roads(root):
     return {number: row["back_to"] for number, row in road(root).items() if row["back_to"]}
 
 
-def ways(pages):
+def navigation(pages):
     """{chapter's README: its last line, the links along the road and to its translations}. A side road begins where it
     leaves the road, and goes on where it rejoins the road."""
     found, beside = {}, side_roads(pages[0].parent.parent) if pages else {}

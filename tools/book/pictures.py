@@ -5,7 +5,7 @@ Each picture is a function that returns the drawing, and a line that names its s
 import re
 
 from book.chart import RIGHT, Axes, Chart
-from book.measured import Results, between
+from book.measured import Results, cycles_per_issue
 from book.svg import Svg
 from programs import ROOT
 
@@ -83,8 +83,8 @@ def slots():
     for fill, percent in ((3, multiply), (1, used - multiply), (0, 100 - used)):
         svg.box(x, 46, 3.88 * percent, 36, fill, f"{percent}%", "grid", "title middle")
         x += 3.88 * percent
-    svg.legend(96, (3, "a multiply-add starts"), (1, "another instruction starts"))
-    svg.legend(118, (0, "nothing starts"))
+    svg.legend(96, (3, "a multiply-add is issued"), (1, "another instruction is issued"))
+    svg.legend(118, (0, "nothing is issued"))
     svg.text(20, 156, f"{used}% of the slots are used. {share}% of these instructions are")
     svg.text(20, 172, f"multiply-adds: {share / 100} x {used / 100} = {multiply / 100}.")
     return svg, "Measured with ncu (rates.csv); share of the loop: ablation.csv."
@@ -95,11 +95,11 @@ def time():
     rates = RESULTS.one("rates", stage="03_shared_blocking")
     executed = 92.5  # instructions of a warp at one k
     blocks, warps = 2, 8  # on an SM, and in each block
-    each = round(between(rates), 2)
-    turn = executed * each
+    each = round(cycles_per_issue(rates), 2)
+    iteration = executed * each
     unit = blocks * (128 + 4 + 8 * (1 + 2 * 2 + 2 * 8))  # wavefronts: the loads of A and B; stores, reads of As, of Bs
     multiply = blocks * warps * 64 // 4
-    svg, wide = Svg("03: one pass of the loop over k, to scale"), 388 / turn
+    svg, wide = Svg("03: one pass of the loop over k, to scale"), 388 / iteration
     waits = [
         (2, executed * rates.waiting_long_scoreboard, "global\nmemory"),
         (2, executed * rates.waiting_short_scoreboard, "shared\nmemory"),
@@ -113,14 +113,15 @@ def time():
     for number, (head, parts, others) in enumerate(rows):
         x, y = 20, 54 + 78 * number
         svg.text(x, y, head, "strong")
-        rest = turn - sum(cycles for _, cycles, _ in parts)
+        rest = iteration - sum(cycles for _, cycles, _ in parts)
         for fill, cycles, name in [*parts, (0, rest, others)]:
             svg.box(x, y + 8, wide * cycles, 46, fill, f"{name}\n{cycles:.0f}", "grid", "middle")
             x += wide * cycles
-    svg.text(20, 284, f"A bar is {turn:,.0f} cycles: {executed} instructions, {each:.2f} cycles each.")
+    svg.text(20, 284, f"A bar is {iteration:,.0f} cycles: {executed} instructions, {each:.2f} cycles each.")
     svg.text(20, 300, "The warp's bar says what it waits for. All else: it issues, or waits")
-    share = 100 * multiply / turn
-    svg.text(20, 316, f"for its instruction before or a slot. {multiply} / {turn:,.0f} is {share:.0f}% of the peak.")
+    share = 100 * multiply / iteration
+    of_peak = f"{multiply} / {iteration:,.0f} is {share:.0f}% of the peak"
+    svg.text(20, 316, f"for its instruction before or a slot. {of_peak}.")
     return svg, "Waits: ncu, 4096 x 4096 x 4096 (rates.csv). Busy: 03, notes.md."
 
 
@@ -131,13 +132,13 @@ def waves():
     table = (ROOT / "docs/results/gcn.txt").read_text()
     rows = re.findall(r"(?m)^(0\w+) +(\d+) +\d+ +\d+ +(\d+) +\d+ ", table)
     for number, (name, registers, waves) in enumerate(rows):
-        y, given = 104 + 50 * number, -(-int(registers) // 4) * 4
+        y, allocated = 104 + 50 * number, -(-int(registers) // 4) * 4
         svg.text(20, y - 7, name, "strong")
         svg.text(404, y - 7, "1 wave" if waves == "1" else f"{waves} waves", "end")
         svg.box(20, y, 1.5 * 256, 24, 0)
         for wave in range(int(waves)):
-            svg.box(20 + 1.5 * given * wave, y, 1.5 * given, 24, 1, registers, "edge")
-    return svg, "docs/results/gcn.txt. VGPRs are given in fours, at most 10 waves."
+            svg.box(20 + 1.5 * allocated * wave, y, 1.5 * allocated, 24, 1, registers, "edge")
+    return svg, "docs/results/gcn.txt. VGPRs are allocated in fours, at most 10 waves."
 
 
 PICTURES = {"00_memory": memory, "00_roof": roof, "02_slots": slots, "03_time": time, "08_waves": waves}

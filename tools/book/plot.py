@@ -11,10 +11,10 @@ import hashlib
 import programs
 from book import claims, pictures
 from book.chart import LEFT, RIGHT, Axes, Chart, scale
-from book.measured import RATES_SIZE, SIZE, UNITS, Results, between, machine, unit
+from book.measured import RATES_SIZE, SIZE, UNITS, Results, cycles_per_issue, machine, unit
 from book.tables import pages, waits
 from process import say
-from results import Figure, Wrong, write_whole
+from results import Figure, InvalidInput, write_whole
 
 # The highest points of the slides' curves, GFLOP/s, on a Radeon R9 Fury X. The slides give no figure for the fifth one,
 # LDS blocking (slide 53).
@@ -45,7 +45,7 @@ def squares(results):
 
 def by_unit(rows):
     """The chapters on FP32 units, then those on tensor cores: heading, name of their peak, rows."""
-    for title, word, tensor in (("FP32", "", False), ("Tensor cores: FP16 in, FP32 sums", "kTensor", True)):
+    for title, word, tensor in (("FP32", "", False), ("Tensor cores: FP16 in, FP32 accumulation", "kTensor", True)):
         if chosen := [row for row in rows if "/" not in row.stage and bool(unit(row.stage)) == tensor]:
             yield title, UNITS[word][0], chosen
 
@@ -176,7 +176,7 @@ def roofline(results):
         columns[-1].append((at, measured, row.stage[:2], "strong"))
     for column in columns:
         axes.label(column, 17)
-    chart.text(50, 474, "flop per byte of global memory that a chapter asks for", "small")
+    chart.text(50, 474, "flop per byte of global memory that a chapter accesses", "small")
     chart.text(50, 490, "dash: predicted; dot: measured; grey: the sweep of chapter 00", "small")
     return chart
 
@@ -219,7 +219,7 @@ def chapters(results):
 
 def parts(row):
     """The warp cycles per issued instruction, and their parts: (label, fill, cycles)."""
-    cycles = between(row)
+    cycles = cycles_per_issue(row)
     words, found = waits(row), [("issuing", 3, 1)]
     for column, fill in FILLS.items():
         waiting = getattr(row, f"waiting_{column}")
@@ -314,7 +314,7 @@ def drawn(results):
         try:
             chart, first = draw(results), results(sources[0])[0]
         except (LookupError, TypeError, ValueError, ZeroDivisionError) as wrong:
-            raise Wrong(f"{' or '.join(map(str, files))}: lacks a figure: {wrong}")
+            raise InvalidInput(f"{' or '.join(map(str, files))}: lacks a figure: {wrong}")
         digests = "; ".join(f"{file.name}, SHA-256 {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in files)
         text = chart.render(f"{first.gpu}, driver {first.driver}; {', '.join(file.name for file in files)}")
         texts[results.folder / f"{name}.svg"] = text.replace("<desc>", f"<metadata>{digests}</metadata>\n<desc>", 1)
@@ -330,12 +330,12 @@ def write(folder, root=None):
             f"{name}.csv: {machine(row)}" for name in ("ladder", "limits", "library_curves") for row in results(name)
         }
         if len({each.partition(": ")[2] for each in machines}) > 1:
-            raise Wrong(f"{folder}: has results of several machines: {'; '.join(sorted(machines))}")
+            raise InvalidInput(f"{folder}: has results of several machines: {'; '.join(sorted(machines))}")
         written = {**(pages(folder, root) if root else {}), **drawn(results)}
         if root == programs.ROOT:
             written.update({**claims.pages(), **pictures.drawn()})
         write_whole(*written.items())
-    except Wrong as wrong:
+    except InvalidInput as wrong:
         say(f"plot: {wrong}")
         return 2
     print(*written, sep="\n")

@@ -10,7 +10,7 @@ import os
 import re
 
 import programs
-from results import Wrong
+from results import InvalidInput
 
 LANGUAGES_OF_CODE = {".cu": "cuda", ".cuh": "cuda", ".h": "cpp", ".cpp": "cpp", ".inc": "cpp", ".cl": "c"}
 MOST = 20  # lines of a quote: what a reader takes in beside the text
@@ -80,7 +80,7 @@ def pieces(lines, inside, pairs):
 
 def quoted(words, page, root):
     """What stands between the markers: a link to the source, with the command that shows a step's changes, and the
-    lines. Raises Wrong."""
+    lines. Raises InvalidInput."""
     marker = " ".join(["code", *words.split()])
     parsed = re.fullmatch(MARKER, marker)
     file = root / parsed[1] if parsed else root
@@ -94,7 +94,7 @@ def quoted(words, page, root):
         if (count := sum(last + 1 - first for first, last in found)) > MOST:
             raise ValueError(f"these are {count} lines, and a quote has {MOST} at most")
     except ValueError as wrong:
-        raise Wrong(f"{page}: <!-- {marker} -->: {wrong}")
+        raise InvalidInput(f"{page}: <!-- {marker} -->: {wrong}")
     shown, before = [], found[0][0] - 1
     for first, last in found:
         if first != before + 1:

@@ -12,7 +12,7 @@ from book import diff_page, pages
 from book.quotes import LANGUAGES_OF_CODE
 from languages import LANGUAGES
 from programs import ROOT
-from results import Wrong
+from results import InvalidInput
 
 THEME = ROOT / "tools/book/theme"
 STYLES = {"light": "default", "dark": "github-dark"}  # of Pygments
@@ -20,7 +20,7 @@ STYLES = {"light": "default", "dark": "github-dark"}  # of Pygments
 LEXERS = {**LANGUAGES_OF_CODE, ".ipynb": "json"}
 
 
-def ways_back(to, folder):
+def links_back(to, folder):
     """Links from a page that all languages share to the chapter to which it belongs, or else to the first page."""
     chapter = re.match(r"\d\d_", folder)
     page = ROOT / folder / "README.md" if chapter else ROOT / "README.md"
@@ -60,7 +60,7 @@ def shown_diff(words, to):
     up = os.path.relpath("tree", os.path.dirname(to))
     shown = diff_page.shown(words, lambda file: f"{up}/{file.relative_to(ROOT)}.html")
     if not shown:
-        raise Wrong(f"./run diff {' '.join(words)}: names no two steps")
+        raise InvalidInput(f"./run diff {' '.join(words)}: names no two steps")
     return shown
 
 
@@ -87,6 +87,6 @@ def write(out, shared):
             "TITLE": html.escape(title),
             "UP": "../" * to.count("/"),
             "SHOWN": shown,
-            "BACK": ways_back(to, folder),
+            "BACK": links_back(to, folder),
         }
         (out / to).write_text(re.sub("|".join(fills), lambda mark: fills[mark[0]], template))

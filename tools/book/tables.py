@@ -6,15 +6,15 @@ import statistics
 import programs
 from book import faults
 from book.markers import Head, filled, markdown, with_rows
-from book.measured import RATES_SIZE, SIZE, UNITS, Results, between, text_of, unit
-from book.pages import english, headings, road, ways
+from book.measured import RATES_SIZE, SIZE, UNITS, Results, cycles_per_issue, text_of, unit
+from book.pages import english, headings, road, navigation
 from exercises import listed
 from programs import ROOT
-from results import Row, Wrong, read
+from results import Row, InvalidInput, read
 
 # The columns of rates.csv that a chapter shows, and their labels: how busy each part is, and why a warp stalls, by
 # Nsight Compute's names with a gloss.
-SEEN = {
+METRICS = {
     "l1_hit": "L1 hit rate",
     "l2_hit": "L2 hit rate",
     "l1_throughput": "L1/TEX throughput (L1 and shared memory), of its peak",
@@ -43,7 +43,7 @@ NAMES = {
     "MUFU": "MUFU, mean of EX2 and LG2",
     "MULTIPLY64": "64-bit multiply, four instructions",
     "FP32": "FP32, no TF32",
-    "FP16": "FP16, FP32 sums",
+    "FP16": "FP16, FP32 accumulation",
 }
 TABLES = {}  # {name: a function of the results that yields headings and rows}
 CHAPTER_TABLES = {}  # likewise of the results and a chapter's name
@@ -59,7 +59,7 @@ def chapter_table(function):
     return function
 
 
-def across(rows, down, name):
+def grouped(rows, down, name):
     """Rows in groups: [{value of the column `name`: row}], one group for each value of the column `down`."""
     found = {}
     for row in rows:
@@ -124,7 +124,7 @@ def transfer(results):
 @table
 def cuda_python_overflow(results):
     yield Head("matrix of 46341 x 46341 | shape of the product | elements of C wrong with int | with size_t")
-    for by in across(results("cuda_python_overflow"), "large", "index"):
+    for by in grouped(results("cuda_python_overflow"), "large", "index"):
         narrow, wide = by["int"], by["size_t"]
         shape = f"{narrow.m} x {narrow.n} x {narrow.k}"
         yield f"{narrow.large} | {shape} | {narrow.wrong} | {wide.wrong}"
@@ -134,7 +134,7 @@ def cuda_python_overflow(results):
 def half_sums(results):
     """Sums in FP16, on tensor cores and in pairs of halves."""
     yield Head("N | tensor cores, halves throughout, TFLOP/s | f16x2, TFLOP/s | times")
-    for by in across(results("half_sums"), "m", "stage"):
+    for by in grouped(results("half_sums"), "m", "stage"):
         tensor, pairs = by["06_wmma"], by["half2"]
         yield f"{tensor.m} | {tensor.gflops:T} | {pairs.gflops:T} | {tensor.gflops / pairs.gflops:.1f}"
 
@@ -144,7 +144,7 @@ def bf16(results, chapter):
     """A chapter with each type of operands."""
     yield Head(f"operands | {SIZE} | {RATES_SIZE} | MHz | cuBLAS at {SIZE} | {RATES_SIZE} | MHz")
     rows = [row for row in results("bf16") if row.stage.split()[0] == chapter]
-    for by in across(rows, "stage", "m"):
+    for by in grouped(rows, "stage", "m"):
         large, small = by[SIZE], by[RATES_SIZE]
         operands = "bfloat16" if " " in large.stage else "FP16"
         yield (
@@ -171,15 +171,15 @@ def public_faults(_):
         says = ", ".join(f"`{words}`" for words in fault.says + fault.hints)
         report = f"[report]({fault.source})" if fault.source.startswith("http") else fault.source
         program = f"[{fault.path.stem}](../{fault.path.relative_to(ROOT)}), {report}"
-        told = f"{fault.symptom} | {fault.cause}".replace("__", r"\_\_")  # Markdown would take __ for bold type
-        yield f"{told} | {says} | {program}"
+        description = f"{fault.symptom} | {fault.cause}".replace("__", r"\_\_")  # Markdown would take __ for bold type
+        yield f"{description} | {says} | {program}"
 
 
 @table
 def slides(results):
     """The slides' own listings."""
     yield Head(f"listing | TFLOP/s at {RATES_SIZE} | TFLOP/s at {SIZE} | elements that differ")
-    for by in across(results("slides"), "file", "m"):
+    for by in grouped(results("slides"), "file", "m"):
         large, small = by[SIZE], by[RATES_SIZE]
         yield (
             f"[{large.file}.cl](slides/{large.file}.cl) | {small.gflops / 1000:.2f} | {large.gflops / 1000:.2f} | "
@@ -231,7 +231,7 @@ def cuda_python(results):
         "means of five runs, N = 8192 | NumPy, s | GPU with copies, s | times | kernel, s | TFLOP/s | np.allclose"
     )
     yield "the Zenn article, RTX 5060 Ti | 1.705 | 0.857 | 2.0 | 0.787 | 1.4 | not printed"
-    for by_run in across(results("cuda_python"), "streams", "run"):
+    for by_run in grouped(results("cuda_python"), "streams", "run"):
         runs = list(by_run.values())
         cpu, gpu, kernel = (
             statistics.mean(getattr(run, name) for run in runs) for name in ("cpu_s", "gpu_s", "kernel_s")
@@ -299,12 +299,12 @@ def which_clock(results):
 
 def waits(row):
     """{column: why a warp of this row's stage stalls}. ncu counts a wait for an mbarrier as Long Scoreboard, and one
-    for the products of wgmma as Barrier."""
+    for wgmma as Barrier."""
     other = {}
     if "mbarrier" in text_of(row.stage):
         other["long_scoreboard"] = "Long Scoreboard: mbarriers"
     if unit(row.stage) == "kWgmma":
-        other["barrier"] = "Barrier: products"
+        other["barrier"] = "Barrier: wgmma"
     return WAITS | other
 
 
@@ -313,9 +313,9 @@ def ncu(results, chapter):
     """ncu's figures for a stage."""
     row = results.one("rates", stage=chapter)
     yield Head(f"ncu, {RATES_SIZE} x {RATES_SIZE} x {RATES_SIZE} |")
-    for column, words in SEEN.items():
+    for column, words in METRICS.items():
         yield f"{words} | {getattr(row, f'{column}_percent'):.1f}%"
-    yield f"**warp cycles per issued instruction** | **{between(row):.1f}**"
+    yield f"**warp cycles per issued instruction** | **{cycles_per_issue(row):.1f}**"
     for reason, words in waits(row).items():
         yield f"... {words} | {getattr(row, f'waiting_{reason}'):.1f}"
 
@@ -371,7 +371,7 @@ def sizes(results, chapter):
     files = [file for file in programs.steps() if file.parent.name == chapter]
     names = [programs.name(file) for file in files]
     yield Head(" | ".join(["N", *(file.stem for file in files), "cuBLAS"]))
-    for at in across([row for row in results("ladder") if row.stage in names], "m", "stage"):
+    for at in grouped([row for row in results("ladder") if row.stage in names], "m", "stage"):
         cells = [
             f"{row.gflops:T} ({row.percent_of_cublas:.1f}%; {row.sm_mhz})" if (row := at.get(name)) else "-"
             for name in names
@@ -498,8 +498,8 @@ def roofs(root):
 
 def pages(folder, root):
     """{page: its text} of all pages that may have tables of `folder`, lines of sources, or links to others. Raises
-    Wrong."""
-    results, texts, last = Results(folder), {}, ways(sorted(root.glob("[0-9][0-9]_*/README.md")))
+    InvalidInput."""
+    results, texts, last = Results(folder), {}, navigation(sorted(root.glob("[0-9][0-9]_*/README.md")))
     for page in english([path for place in PLACES for path in root.glob(place)]):
         # It has no figures yet.
         is_new = (page.parent / "matmul.cu").exists() and page.parent.name not in results.stages()
@@ -510,7 +510,7 @@ def pages(folder, root):
             try:
                 return timed(results, old) if name == "timed" else markdown(rows_of(name, results, page))
             except (LookupError, TypeError, ValueError) as wrong:
-                raise Wrong(f"{page}: the table '{name}' lacks a figure: {wrong}")
+                raise InvalidInput(f"{page}: the table '{name}' lacks a figure: {wrong}")
 
         texts[page] = filled(page, made, root)
         if page in last:

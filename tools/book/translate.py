@@ -20,17 +20,17 @@ import polib
 
 import view
 from book.markers import BLOCK
-from book.pages import TABLES, headings, linked, other_languages, sources, translation, ways
+from book.pages import TABLES, headings, linked, other_languages, sources, translation, navigation
 from languages import LANGUAGES
 from programs import ROOT
-from results import Wrong, write_whole
+from results import InvalidInput, write_whole
 
 # Marks before a paragraph whose translation is older, or missing.
 MARKS = {"ja": "*(訳が古いため英語のまま)*", "zh": "*(译文过时故保留英文)*"}
 FOOTER = r"\n[^\n]+: \[\d\d · [^\n]*(?:\n[^\n]+)?\n\Z"
 NAMES = "|".join(LANGUAGES.values())
-WAYS = rf"^(?:\[(?:{NAMES})\]\([\w.]+\)(?: · )?)+\n\n"  # links to the other languages, below the heading
-OURS = rf"{WAYS}|^<!-- made of .* -->\n|^<a id=\S*</a>\n\n"  # added by finished()
+LANGUAGE_LINKS = rf"^(?:\[(?:{NAMES})\]\([\w.]+\)(?: · )?)+\n\n"  # links to the other languages, below the heading
+OURS = rf"{LANGUAGE_LINKS}|^<!-- made of .* -->\n|^<a id=\S*</a>\n\n"  # added by finished()
 PREFIX = r" *(?:[-*] |\d+\. |> |\| ?|<details>)?"  # of a paragraph, or of a table's row
 FENCED = r"^```.*?^```\n"
 CODE = r"`[^`\n]*`"
@@ -40,7 +40,7 @@ COMMAND = (
 LINK = r"\]\(([^)\s]+)\)"
 CELL = r"(?<=\| )[^|\n]+?(?= \|)"
 # The words of a FOOTER.
-WAY = r"^\w+(?=: \[)|(?<= · )\w+(?=: \[)|(?<=\[)\d\d · [^]]*|(?<=\[)[^]]*(?=\]\((?:\.\./docs/)?glossary)"
+FOOTER_WORDS = r"^\w+(?=: \[)|(?<= · )\w+(?=: \[)|(?<=\[)\d\d · [^]]*|(?<=\[)[^]]*(?=\]\((?:\.\./docs/)?glossary)"
 NO_WORDS = rf"{CODE}|\]\(\S*\)|<[^>\s]*>|\w*[\d_][\w.]*|TFLOP/s|GB/s|MHz|NVIDIA|cuBLAS"
 FIGURE = r"(?<![\w{.,])\d+(?:[.,]\d+)*(?![\w}])"
 
@@ -90,14 +90,14 @@ def has_words(text):
 
 
 def has_cells(block):
-    """Of what prepared() keeps: is it a table, or the ways to the neighbours? Code is not translated."""
+    """Whether a block that prepared() keeps is a table, or the links to other chapters. Code is not translated."""
     return (block.count("\n") > 1 or ": [" in block) and not re.match(r" *<!-- code\s|```", block)
 
 
 def cells(block):
-    """Splits a generated block so that every second string is a cell or, in the links to neighbouring chapters, a name.
+    """Splits a generated block so that every second string is a cell or, in the links to other chapters, a name.
     """
-    return re.split(f"({WAY if ': [' in block and '|' not in block else CELL})", block)
+    return re.split(f"({FOOTER_WORDS if ': [' in block and '|' not in block else CELL})", block)
 
 
 def template(cell):
@@ -108,7 +108,7 @@ def template(cell):
 
 
 def translated_block(block, language, words):
-    """A generated block, or the links to neighbouring chapters, translated by the catalogue of tables."""
+    """A generated block, or the links to other chapters, translated by the catalogue of tables."""
     mark = f"{MARKS[language]} " if block.startswith(("<", " ")) else ""
     parts = cells(re.sub(rf"(?: · \[(?:{NAMES})\]\([\w.]+\))+(?=\n\Z)", "", block))
     for at in range(1, len(parts), 2):
@@ -121,7 +121,7 @@ def translated_block(block, language, words):
 
 
 def po4a(folder, language, name, *options):
-    """Makes po/NAME.po from NAME.md in the folder, or NAME.out from both. Raises Wrong."""
+    """Makes po/NAME.po from NAME.md in the folder, or NAME.out from both. Raises InvalidInput."""
     (folder / "cfg").write_text(
         f"[po4a_langs] {language}\n[po4a_paths] {name}.pot $lang:po/{name}.po\n"
         f"[type: text] {name}.md $lang:{name}.out\n"
@@ -137,7 +137,7 @@ def po4a(folder, language, name, *options):
         env={**os.environ, "LC_ALL": "C.UTF-8"},
     )
     if run.returncode:
-        raise Wrong(f"po4a: {run.stdout.strip()}")
+        raise InvalidInput(f"po4a: {run.stdout.strip()}")
 
 
 def mended(catalogue, language):
@@ -184,12 +184,13 @@ def waits(entry):
     return entry.fuzzy or not entry.msgstr and not is_code(entry.msgid)
 
 
-def with_ways(text, page, language, root):
+def with_links(text, page, language, root):
     """Adds the links to other languages, below the heading; in an English lesson they are in its last line."""
-    if (last := ways(sorted(root.glob("[0-9][0-9]_*/README.md"))).get(page)) and language == "en":
+    if (last := navigation(sorted(root.glob("[0-9][0-9]_*/README.md"))).get(page)) and language == "en":
         return re.sub(FOOTER, lambda _: f"\n{last}", text)
     others = other_languages(page, language, root)
-    return re.sub(r"(?m)^# .*\n\n", lambda found: f"{found[0]}{others}\n\n", re.sub("(?m)" + WAYS, "", text), count=1)
+    text = re.sub("(?m)" + LANGUAGE_LINKS, "", text)
+    return re.sub(r"(?m)^# .*\n\n", lambda found: f"{found[0]}{others}\n\n", text, count=1)
 
 
 def finished(text, page, language, there, anchors, root):
@@ -205,11 +206,11 @@ def finished(text, page, language, there, anchors, root):
     names = iter(headings(page.read_text()))
     text = re.sub(rf"(?m)({CODE}|^    .*$)|\]\(([^)\s#]+\.md)(#[^)\s]*)?\)", link, re.sub("(?m)^#+ ", anchored, text))
     made_of = f"<!-- made of {page.relative_to(root)} and the catalogues in docs/po/{language} by ./run translate -->"
-    return with_ways(f"{made_of}\n{text}", page, language, root)
+    return with_links(f"{made_of}\n{text}", page, language, root)
 
 
 def made(root, language):
-    """({file: its text} of a language's catalogues and pages, {page: its entries that wait}). Raises Wrong."""
+    """({file: its text} of a language's catalogues and pages, {page: its entries that wait}). Raises InvalidInput."""
     pages = sources(language, root)
     with tempfile.TemporaryDirectory(prefix="translate-") as folder:
         folder = pathlib.Path(folder)
@@ -222,7 +223,7 @@ def made(root, language):
             (folder / f"{file.stem}.md").write_text(text)
         blocks = [block for each in kept.values() for block in each if has_cells(block)]
         words = dict.fromkeys(template(cell)[0] for block in blocks for cell in cells(block)[1::2] if has_words(cell))
-        words.update(dict.fromkeys(view.sayings(root)))
+        words.update(dict.fromkeys(view.translatable_texts(root)))
         (folder / f"{TABLES}.md").write_text("\n\n".join(words) + "\n")
         catalogues = {}
         for name in (*kept, TABLES):
@@ -256,7 +257,7 @@ def all_made(root):
             texts.update(its)
             waiting.update(waits_there)
             texts.update(
-                {page: with_ways(page.read_text(), page, "en", root) for page in sources(language, root).values()}
+                {page: with_links(page.read_text(), page, "en", root) for page in sources(language, root).values()}
             )
     return texts, waiting
 
@@ -322,10 +323,10 @@ def main(words):
     """Returns the exit code."""
     try:
         if words:
-            raise Wrong(f"'{words[0]}': takes no argument")
+            raise InvalidInput(f"'{words[0]}': takes no argument")
         texts, waiting = all_made(ROOT)
         write_whole(*texts.items())
-    except (Wrong, OSError) as wrong:
+    except (InvalidInput, OSError) as wrong:
         print(f"translate: {wrong}", file=sys.stderr)
         return 2
     for file in filter(lambda file: file.suffix == ".po", texts):

@@ -35,9 +35,10 @@ def run(words):
         if not found:
             refuse("view: ", word, [each.source for each in listed(*LADDER)])
         chosen.append(found[-1])  # a chapter stands for its last step
-    there = len(view.captions(chosen[0].name))
-    if given.caption is not None and given.caption not in map(str, range(1, there + 1)):
-        fail(2, f"view: --caption '{given.caption}': {chosen[0].name} has {there}; takes a whole number from 1 to that")
+    captions = len(view.captions(chosen[0].name))
+    if given.caption is not None and given.caption not in map(str, range(1, captions + 1)):
+        fail(2, f"view: --caption '{given.caption}': {chosen[0].name} has {captions}; takes a whole number from 1 to "
+                "that")
     need_tools(cpu=True)
     if steps := [each.target(cpu=True) for each in chosen if not isinstance(each, UserKernel)]:
         build.build(steps)

@@ -33,7 +33,7 @@ WORDS = (
 OWN = {
     ("at best", "最少", "最少"): "The fewest sectors or wavefronts that a request for so many bytes can take.",
     ("wavefront", "ウェーブフロント", "wavefront"): (
-        "One turn of shared memory, a cycle: each bank delivers at most one word."
+        "A cycle of shared memory, in which each bank delivers at most one word."
     ),
 }
 
@@ -80,7 +80,7 @@ def words(language="en"):
     return found
 
 
-def sayings(root=ROOT):
+def translatable_texts(root=ROOT):
     """The entries of docs/po/*/tables.po for the pages."""
     yield from OWN.values()
     yield from (row["meaning"] for row in glossary(root).values())

@@ -1,4 +1,4 @@
-// Splits text into words and, where text has no spaces, into every two neighbouring characters, like Search.split() in
+// Splits text into words and, where text has no spaces, into every two adjacent characters, like Search.split() in
 // tools/book/make_site.py.
 var splitQuery = query => (query.toLowerCase().match(/[\p{Letter}\p{Number}_]+/gu) || [])
   .flatMap(word => word.match(/[\u3005-\u30ff\u4e00-\u9fff]+|[^\u3005-\u30ff\u4e00-\u9fff]+/g))

@@ -27,7 +27,7 @@ addMethods(View, {
       const end = this.events.findIndex((other, i) => i > this.index && other.kind !== e.kind);
       return (end < 0 ? this.events.length : end) - this.index;
     };
-    const joined = () => wavefrontsOf({ ...e, width: 16 });  // as if this lane's reads of neighbouring words were one
+    const joined = () => wavefrontsOf({ ...e, width: 16 });  // as if this lane's reads of adjacent words were one
     return {
       cost: () => e.cost, best: () => e.ideal, width: () => e.width, warp: () => this.warp, warps: () => this.blocks[this.block].length,
       lanes: () => e.addresses.filter(a => a !== null).length, words: () => new Set(wordsOf(e.addresses, e.width).map(([w]) => w)).size,
@@ -44,8 +44,8 @@ addMethods(View, {
     }[name]();
   },
 
-  // The bank whose words take a group of lanes the most turns, and these words. That of the chosen lane, if it is one
-  // of them.
+  // The bank whose words take a group of lanes the most wavefronts, and these words. That of the chosen lane, if it is
+  // one of them.
   rivals() {
     const { words, groups } = wavefrontsOf(this.event), banks = new Map();
     for (const each of words) {

@@ -205,7 +205,7 @@ addMethods(View, {
     this.numbers.push(number);
   },
 
-  // Draws the words of a row. Neighbours that the same lanes access together are one box. Returns whether the event
+  // Draws the words of a row. Adjacent words that the same lanes access together are one box. Returns whether the event
   // accesses one.
   drawWords(sheet, row) {
     const { context, label, cell, high, now, earlier, shows } = sheet, { array, line } = this.rows[row], y = row * high;
