@@ -97,13 +97,16 @@ def edits(text, code, elsewhere):
         is_variable = not re.search(r"\boperator\b|\breturn\b", m["what"])
         if is_variable and ("*" in m["what"] or not re.search(r"\bconst", m["what"])):
             yield m.start(), len(m[0]), "EMULATOR_DEVICE"
+    several = len({m["name"] for m in EXTERN_SHARED.finditer(code)}) > 1
     for m in EXTERN_SHARED.finditer(code):
         kind, name, lines = " ".join(m["type"].split()), m["name"], "\n" * m.group().count("\n")
         row = " ".join((m["row"] or "").split())
+        recorded = f' emulator::record_extern("{name}", __FILE__, __LINE__);' if several else ""
         if outside(code[:m.start()]):  # declared for the whole file
             if not m["array"]:
                 raise Refused(m.start(), EXTERN_FORM)
-            yield m.start(), len(m.group()), f"static emulator::DynamicShared<{kind}{row}> {name};{lines}"
+            recorded = recorded and f" static const bool emulator_extern_{name} ={recorded}"
+            yield m.start(), len(m.group()), f"static emulator::DynamicShared<{kind}{row}> {name};{recorded}{lines}"
             continue
         dynamic.add(name)
         kinds += f" {kind}"
@@ -111,7 +114,7 @@ def edits(text, code, elsewhere):
         memory, first = ("", name) if m["array"] else ("*", f"&{name}")
         yield m.start(), len(m.group()), (
             f"{declared} = {memory}emulator::dynamic_shared<{kind}{row}>({m['align'] or ''}); "
-            f'emulator::record_pointer("{name}", {first});{lines}')
+            f'emulator::record_pointer("{name}", {first});{recorded}{lines}')
     for m in CAST.finditer(code):
         if m["base"] in dynamic:
             name, pointer = m["name"], ("&" if m["object"] else "") + m["name"]

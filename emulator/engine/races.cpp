@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "emulator/engine/block_barriers.h"
@@ -225,6 +227,26 @@ void check_launches(const races::Earlier& earlier, const Cell* cells, uintptr_t 
     if (now.kind == kWrite) cell.to_come = false;  // the last write is now another one
 }
 
+// Reports a store that overwrites what was stored by the name of another extern __shared__ array,
+// and what nothing has read: the two were meant to be two arrays.
+[[gnu::cold]] void overwrite(const Cell& cell, const Access& now, uint32_t since) {
+    // Past a barrier the memory may be used anew.
+    if (cell.clock <= std::max(since, state.base) || cell.site == now.site) return;
+    const auto read = [&](const Group& group) { return group.clock >= cell.clock; };
+    if (read(cell.group[0]) || read(cell.group[1]) || last_of(cell) != kNone) return;
+    static std::set<std::pair<uint16_t, uint16_t>> looked_at;
+    static uint64_t since_reset;
+    if (std::exchange(since_reset, resets) != resets) looked_at.clear();
+    if (!looked_at.insert({cell.site, now.site}).second) return;
+    find_lines_of_sites();
+    const std::string &first = site_of(cell.site).where, &second = site_of(now.site).where;
+    const std::string same = shared_names::same_memory(first, second);
+    if (!same.empty())
+        report_aloud(second + " overwrites a value of " + first + " that nothing has read: " +
+                     same + ", as all extern __shared__ arrays of a block are (" +
+                     block_at(now.clock) + ", " + thread_name(now.thread) + ")");
+}
+
 // acting: the access is an asynchronous operation's, and ordinary writes need a proxy fence before
 // it.
 template <bool acting>
@@ -243,6 +265,7 @@ inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t sinc
         if (may_conflict(more_groups[i].group, now))
             check_group(more_groups[i].group, global, now, since);
     if (now.kind == kWrite) {
+        if (shared_names::several_externs && !global) overwrite(cell, now, since);
         cell.clock = now.clock;
         cell.thread = now.thread & 0x1fff;
         cell.site = now.site;

@@ -55,6 +55,10 @@ void record_member(const char* owner, int index, const char* name, const T& memb
     else record_array(owner, index, name, &member, sizeof(T), kExtents<T>);
 }
 
+// An extern __shared__ array of a file that has several of different names, which are the same
+// memory. Returns true.
+bool record_extern(const char* name, const char* file, int line);
+
 // Dynamic shared memory, accessed through a pointer.
 template <class T>
 void record_pointer(const char* name, const T* first) {

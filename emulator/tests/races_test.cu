@@ -329,4 +329,32 @@ TEST_F(Races, OfRandomKernelsAreThoseTheirClocksSay) {
     EXPECT_LT(races, 150);
 }
 
+// ---- Arrays that are the same memory --------------------------------------------------------
+
+// Meant as two arrays, which are one; or used one after the other.
+__global__ void two_names(int* out, bool meant_as_one) {
+    extern __shared__ int keys[];
+    extern __shared__ int values[];
+    const int t = threadIdx.x;
+    keys[t] = t;  // @keys
+    if (meant_as_one) {
+        __syncthreads();
+        out[t] = keys[63 - t];
+        __syncthreads();
+    }
+    values[t] = t + 1;  // @values
+    __syncthreads();
+    out[t] += values[63 - t];
+}
+TEST_F(Races, TwoExternArraysAreTheSameMemory) {
+    in_every_order([&] {
+        two_names<<<1, 64, 2 * 64 * sizeof(int)>>>(ints.data, false);
+        expect_problem(
+            {"@values overwrites a value of @keys that nothing has read: keys and "
+             "values..are the same memory"});
+        two_names<<<1, 64, 64 * sizeof(int)>>>(ints.data, true);
+        expect_silence();
+    });
+}
+
 }  // namespace

@@ -75,6 +75,10 @@ REWRITTEN = [
      "static emulator::DynamicShared<float> s;\n__global__ void k() { }"),
     ("namespace a { }\n{ extern __shared__ float s[]; }",
      "namespace a { }\n{ float* s = emulator::dynamic_shared<float>();?s }"),
+    ("extern __shared__ int a[]; { extern __shared__ float s[]; }",
+     "static emulator::DynamicShared<int> a; static const bool emulator_extern_a = "
+     'emulator::record_extern("a", __FILE__, __LINE__); { float* s = emulator::dynamic_shared<float>();?s'
+     ' emulator::record_extern("s", __FILE__, __LINE__); }'),
     ("{ extern double __shared__ s[]; }", "{ double* s = emulator::dynamic_shared<double>();?s }"),
     ("__device__ __noinline__ int f(); __attribute__((__noinline__)) int g();",
      "__device__ __attribute__((noinline)) int f(); __attribute__((__noinline__)) int g();"),

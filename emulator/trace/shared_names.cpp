@@ -3,12 +3,35 @@
 #include "emulator/trace/shared_names.h"
 
 #include <algorithm>
+#include <regex>
+
+#include "emulator/trace/lines.h"
 
 namespace emulator {
 namespace {
 
 std::vector<SharedArray> arrays;
 constexpr size_t kMost = 1000;  // an advancing pointer has many
+
+struct Extern {
+    std::string name, where;
+};
+std::vector<Extern>& externs() {
+    static std::vector<Extern> all;
+    return all;
+}
+
+// The only one of them that the source line accesses; null: none or several.
+const Extern* only_extern(const std::string& place) {
+    const std::string line = source_line(place);
+    const Extern* only = nullptr;
+    for (const Extern& e : externs())
+        if (std::regex_search(line, std::regex("\\b" + e.name + "\\s*\\["))) {
+            if (only) return nullptr;
+            only = &e;
+        }
+    return only;
+}
 
 }  // namespace
 
@@ -68,5 +91,23 @@ std::string element_at(uintptr_t address) {
     return found->full_name() + index;
 }
 
+bool several_externs;
+
+std::string same_memory(const std::string& first, const std::string& second) {
+    const Extern *const a = only_extern(first), *const b = only_extern(second);
+    if (!a || !b || a == b) return "";
+    return a->name + " and " + b->name + " (" + a->where + ", " + b->where +
+           ") are the same memory";
+}
+
 }  // namespace shared_names
+
+bool record_extern(const char* name, const char* file, int line) {
+    const bool known = std::any_of(externs().begin(), externs().end(),
+                                   [&](const Extern& e) { return e.name == name; });
+    if (!known) externs().push_back({name, short_path(file) + ":" + std::to_string(line)});
+    shared_names::several_externs = externs().size() > 1;
+    return true;
+}
+
 }  // namespace emulator

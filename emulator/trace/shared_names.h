@@ -31,6 +31,12 @@ bool renamed(const SharedArray& array);  // that memory has been given another n
 const SharedArray* array_at(uintptr_t address);
 // "full[1]" or "tiles[0].A[3][17]", the element in which the address lies; "" if it has no name.
 std::string element_at(uintptr_t address);
+
+// Arrays that are declared as extern __shared__ by different names, and so are the same memory.
+extern bool several_externs;
+// If the first line stores by the name of one of them, and the second by that of another one:
+// "ta and tb (x.cu:7, x.cu:8) are the same memory". Else "".
+std::string same_memory(const std::string& first, const std::string& second);
 }  // namespace shared_names
 
 }  // namespace emulator
