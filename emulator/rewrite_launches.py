@@ -10,6 +10,7 @@ too: one in which something changes gets a copy beside OUT.cpp. OUT.cpp.d lists 
     extern __shared__ float s[];       ->   float* s = emulator::dynamic_shared<float>();
     __shared__ float s[8];             ->   static emulator::Shared<float[8]> emulator_shared_s;
                                             static auto& s = emulator_shared_s.value;
+                                            (of a cluster's kernel: auto& s = emulator::of_rank(...).value;)
     auto a = reinterpret_cast<T>(s);        stays, if s is such memory
     __launch_bounds__(256) k(int n) {  ->   __launch_bounds__(256) k(int n) {EMULATOR_BOUNDS(256);
     CLUSTER_DIMS(2) k(int n) {         ->   CLUSTER_DIMS(2) k(int n) {EMULATOR_CLUSTER(2);     and so __cluster_dims__
@@ -121,11 +122,16 @@ def edits(text, code, elsewhere):
             dynamic.add(name)
             kinds += f" {m['type']}"
             yield m.end(), 0, f' emulator::record_pointer("{name}", {pointer});'
+    of_clusters = [(body.start(), matching(code, body.start(), "{", "}", 1))
+                   for m in re.finditer(r"\b(?:__cluster_dims__|CLUSTER_DIMS)\s*(?=\()", code)
+                   if (body := re.compile(r"[;{]").search(code, matching(code, m.end(), "(", ")", 1))) and body[0] == "{"]
     for m in SHARED.finditer(code):
         arrays = re.findall(r"(\w+)\s*((?:\[[^\]]*\]\s*)*)(?:,|$)", m["arrays"])
         align, kind = m["align"] or "", " ".join(m["type"].split())
-        declared = (f"{align}static emulator::Shared<{kind}{' '.join(size.split())}> "
-                    f"emulator_shared_{name}; static auto& {name} = emulator_shared_{name}.value; "
+        own = any(begin < m.start() < end for begin, end in of_clusters)  # each block of a cluster has its own
+        of_block = "auto& {0} = emulator::of_rank({1})" if own else "static auto& {0} = {1}"
+        declared = (f"{align}static emulator::Shared<{kind}{' '.join(size.split())}> emulator_shared_{name}; "
+                    f"{of_block.format(name, f'emulator_shared_{name}')}.value; "
                     f'emulator::record_shared("{name}", {name});'
                     for name, size in arrays)
         lines = "\n" * (m.group().count("\n") - align.count("\n"))

@@ -48,6 +48,13 @@ size_t static_shared(const void* kernel) {
     return bytes;
 }
 
+bool has_unnamed_shared(const void* kernel) {
+    const auto all = static_arrays(kernel);
+    return std::any_of(all.begin(), all.end(), [](const Symbol* s) {
+        return !std::strstr(s->mangled, "emulator_shared_");
+    });
+}
+
 static size_t allowed_dynamic_shared(const void* kernel) {
     size_t bytes = kStaticShared - std::min(kStaticShared, static_shared(kernel));
     for (const auto& [its_kernel, most] : allowed)

@@ -118,7 +118,7 @@ std::string distance(uintptr_t address, int width, uintptr_t begin, uintptr_t en
     }
     if (run.ranks > 1 && range == &memory.dynamic_shared && region == Region::shared) {
         const size_t offset = address - range->begin;  // must also lie within one block's part
-        inside &= offset % run.shared_stride + width <= run.shared_bytes;
+        inside &= in_shared_memory(offset % run.shared_stride, width);
         const auto rank = unsigned(offset / run.shared_stride);
         if (thread < run.threads && rank != rank_of(thread))
             run.hooks->access_remote(thread, rank, pc);
@@ -276,7 +276,7 @@ void begin_launch() {
     if (!traced) return;
     count_threads(run.threads);
     const uintptr_t begin = number(builtins.dynamic_shared);
-    const uintptr_t end = begin + (run.ranks - 1) * run.shared_stride + run.shared_bytes;
+    const uintptr_t end = begin + run.ranks * run.shared_stride;
     memory.dynamic_shared = {begin, end, races::new_cells(begin, end)};
     if (!memory.static_shared.cells) {
         memory.static_shared.cells = races::new_cells(kDataBegin, kDataEnd);

@@ -153,13 +153,16 @@ void run_blocks() {
 // Runs the launch until it ends, or until its first thread declares clusters and so restarts it
 // (restart_launch()), which is the first thing that a kernel does.
 void run_attempt() {
-    constexpr size_t kAlignment = 1024, kGap = 4096;
+    constexpr size_t kAlignment = 1024, kStaticArrays = 64 << 10, kGap = 4096;
     const size_t bytes = run.shared_bytes;
+    run.own_arrays.clear();
     run.restart = false;
     run.threads = run.ranks * run.block_threads;
     run.shared_stride =
-        run.ranks == 1 ? bytes : (bytes + kAlignment - 1) / kAlignment * kAlignment + kGap;
-    run.shared = bytes ? allocate_aligned(kAlignment, run.ranks * run.shared_stride) : nullptr;
+        run.ranks == 1 ? bytes
+                       : (bytes + kAlignment - 1) / kAlignment * kAlignment + kStaticArrays + kGap;
+    run.shared =
+        run.shared_stride ? allocate_aligned(kAlignment, run.ranks * run.shared_stride) : nullptr;
     builtins.dynamic_shared = run.shared;
     make_threads();
     begin_launch();

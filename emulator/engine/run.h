@@ -58,6 +58,13 @@ inline void note_arrival() {
     if (!traced) ++progress_made;
 }
 
+// A static array of a cluster's kernel, which each block has `offset` bytes after the beginning of
+// its dynamic memory.
+struct OwnArray {
+    const void* variable;
+    size_t offset, bytes;
+};
+
 struct Hooks;
 constexpr cudaError_t kEndedEarly = cudaErrorLaunchTimeout;  // of a launch: by end_early()
 struct Run {  // the launch that runs
@@ -71,6 +78,7 @@ struct Run {  // the launch that runs
     size_t shared_bytes = 0;  // dynamic shared memory of a block
     void* shared = nullptr;  // of the blocks that run together, shared_stride bytes apart
     size_t shared_stride = 0;
+    std::vector<OwnArray> own_arrays{};
     size_t shared_alignment = 0;  // as the kernel declares it; 0: no declaration was reached
     const void* kernel = nullptr;  // its address, where that is known
     const char* name = nullptr;  // as the launch has it
@@ -85,6 +93,13 @@ struct Run {  // the launch that runs
     cudaError_t error = cudaSuccess;
 };
 extern Run run;
+// Whether these bytes of a block's shared memory, from its dynamic memory on, are one array's.
+inline bool in_shared_memory(size_t offset, size_t bytes) {
+    if (offset + bytes <= run.shared_bytes) return true;
+    for (const OwnArray& array : run.own_arrays)
+        if (array.offset <= offset && offset + bytes <= array.offset + array.bytes) return true;
+    return false;
+}
 inline unsigned rank_of(unsigned thread) { return thread / run.block_threads; }
 
 }  // namespace emulator

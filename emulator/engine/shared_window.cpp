@@ -25,7 +25,8 @@ struct StaticArray {
 };
 std::vector<StaticArray> arrays;  // by number
 
-uint32_t end_of_dynamic() { return kFirstShared + uint32_t(run.shared_bytes); }
+// Of a block's dynamic memory, in a cluster with the static arrays behind it.
+size_t own_bytes() { return run.ranks > 1 ? run.shared_stride - 1 : run.shared_bytes; }
 
 // The numbers of the array that has the address; null if there is none.
 const StaticArray* find_array(uintptr_t address) {
@@ -33,8 +34,8 @@ const StaticArray* find_array(uintptr_t address) {
         if (address - array.begin < array.bytes) return &array;
     const Symbol* const symbol = find_symbol(address);
     if (!symbol || symbol->function || !is_data(address)) return nullptr;
-    const uint32_t free =
-        arrays.empty() ? end_of_dynamic() : uint32_t(arrays.back().number + arrays.back().bytes);
+    const uint32_t free = arrays.empty() ? kFirstShared + uint32_t(own_bytes())
+                                         : uint32_t(arrays.back().number + arrays.back().bytes);
     // The swizzle of a small array, such as an mbarrier, does not matter.
     const uint32_t alike = symbol->size < 128 ? 16 : kAlike;
     const uint32_t number = free + uint32_t(symbol->begin - free) % alike;
@@ -47,8 +48,7 @@ const StaticArray* find_array(uintptr_t address) {
 uint32_t to_shared(const void* pointer) {
     const auto address = reinterpret_cast<uintptr_t>(pointer);
     const auto own = reinterpret_cast<uintptr_t>(builtins.dynamic_shared);
-    if (run.shared && address - own <= run.shared_bytes)
-        return kFirstShared + uint32_t(address - own);
+    if (run.shared && address - own <= own_bytes()) return kFirstShared + uint32_t(address - own);
     const auto all = reinterpret_cast<uintptr_t>(run.shared);
     if (run.ranks > 1 && run.shared && address - all < run.ranks * run.shared_stride)
         return uint32_t(1 + (address - all) / run.shared_stride) << 24 |
@@ -66,7 +66,7 @@ void* from_shared(uint64_t number) {
             return at - array->number <= array->bytes + kNear
                        ? reinterpret_cast<void*>(array->begin + (at - array->number))
                        : nullptr;
-    if (!run.shared || at > end_of_dynamic() + kNear) return nullptr;
+    if (!run.shared || at > kFirstShared + own_bytes() + kNear) return nullptr;
     char* const block = rank ? static_cast<char*>(run.shared) + (rank - 1) * run.shared_stride
                              : static_cast<char*>(builtins.dynamic_shared);
     return block + (at - kFirstShared);

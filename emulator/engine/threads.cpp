@@ -154,6 +154,24 @@ void put_fibers(const std::shared_ptr<void>& of_block) {
     std::swap(fibers, *static_cast<Fibers*>(of_block.get()));
 }
 
+void* memory_of_rank(void* variable, size_t bytes) {
+    if (run.ranks == 1) return variable;
+    constexpr size_t kGap = 128, kMost = 1024;
+    char* const block = static_cast<char*>(builtins.dynamic_shared);
+    for (const OwnArray& array : run.own_arrays)
+        if (array.variable == variable) return block + array.offset;
+    // It gets the variable's alignment, which may be more than its type's.
+    const size_t alike = reinterpret_cast<uintptr_t>(variable) % kMost;
+    const size_t end = run.own_arrays.empty()
+                           ? run.shared_bytes
+                           : run.own_arrays.back().offset + run.own_arrays.back().bytes;
+    const size_t offset = end + kGap + (alike - (end + kGap)) % kMost;
+    if (offset + bytes > run.shared_stride)
+        fail("the emulator has no room for the static arrays of a cluster's kernel");
+    run.own_arrays.push_back({variable, offset, bytes});
+    return block + offset;
+}
+
 void* dynamic_memory(size_t alignment) {
     run.shared_alignment = std::max(run.shared_alignment, alignment);
     return builtins.dynamic_shared;

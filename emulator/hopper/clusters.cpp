@@ -55,8 +55,8 @@ void set_cluster(unsigned x, unsigned y, unsigned z) {
     if (ranks * run.block_threads > kMaxThreads)
         refuse(std::to_string(ranks) + " blocks of " + std::to_string(run.block_threads) +
                " threads are more than the emulator's " + std::to_string(kMaxThreads));
-    if (ranks > 1 && static_shared(run.kernel) > 0)
-        refuse("the emulator requires that all shared memory of a cluster's kernel is dynamic");
+    if (ranks > 1 && has_unnamed_shared(run.kernel))
+        refuse("the emulator has no shared memory of this form in a cluster's kernel");
     run.cluster = {x, y, z};
     run.ranks = ranks;
     restart_launch();

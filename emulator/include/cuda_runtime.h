@@ -168,6 +168,14 @@ struct Shared {
 #endif
 };
 
+// In a cluster every block has its own: the object of the running block that the variable stands
+// for.
+void* memory_of_rank(void* variable, size_t bytes);
+template <class T>
+Shared<T>& of_rank(Shared<T>& variable) {
+    return *static_cast<Shared<T>*>(memory_of_rank(&variable, sizeof(T)));
+}
+
 void* dynamic_memory(size_t alignment);  // alignment: that of its declaration
 template <class T>
 T* dynamic_shared(size_t alignment = alignof(T)) {

@@ -372,10 +372,39 @@ __global__ void CLUSTER_DIMS(2, 2) square(int* ranks) {
     if (threadIdx.x == 0) ranks[blockIdx.y * 4 + blockIdx.x] = ptx::get_sreg_cluster_ctarank();
 }
 __global__ void CLUSTER_DIMS(8) eight(int* out) { *out = 1; }
-__global__ void CLUSTER_DIMS(2) with_static(int* out) {
-    __shared__ int s[4];
-    s[threadIdx.x % 4] = 1;
-    out[0] = s[0];
+// Each block of a cluster has its own static arrays, which the other one can read.
+__global__ void CLUSTER_DIMS(2) with_static(bool syncs, int past, int* out) {
+    __shared__ int s[32];
+    __shared__ uint64_t full;
+    const int rank = ptx::get_sreg_cluster_ctarank(), thread = threadIdx.x;
+    int* const mine = s + past;
+    mine[thread] = 100 * rank + thread;  // @own
+    if (thread == 0) {
+        ptx::mbarrier_init(&full, 32);
+        ptx::fence_mbarrier_init();
+    }
+    if (syncs) {
+        ptx::barrier_cluster_arrive();
+        ptx::barrier_cluster_wait();
+    }
+    const int* const others = ptx::mapa(s, 1 - rank);
+    out[rank * 32 + thread] = others[thread];  // @other
+    if (syncs) ptx::mbarrier_arrive_cluster(&full, 1 - rank);
+    if (syncs) ptx::mbarrier_wait_parity(&full, 0);
+}
+
+TEST_F(Clusters, BlocksHaveTheirOwnStaticArrays) {
+    in_every_order([&] {
+        with_static<<<2, 32>>>(true, 0, ints.data);
+        const auto found = ints.host();
+        for (int i = 0; i < 64; ++i) EXPECT_EQ(found[i], i < 32 ? 100 + i : i - 32);
+        expect_silence();
+        with_static<<<2, 32>>>(false, 0, ints.data);
+        expect_some({"race in shared memory: @own writes what @other reads (s[",
+                     "uninitialised shared memory: @other reads"});
+        with_static<<<2, 32>>>(true, 1, ints.data);
+        expect_some({"out of bounds: @own writes 4 bytes"});
+    });
 }
 
 TEST_F(Clusters, Shapes) {
@@ -403,8 +432,6 @@ TEST_F(Clusters, Shapes) {
     each<<<4, 384>>>(out.data);
     EXPECT_EQ(global_stores()[3], 4 * 384 * sizeof(int));
     expect_silence();
-    with_static<<<2, 32>>>(ints.data);
-    expect_failure({"__cluster_dims__: ..shared memory..dynamic"});
 }
 
 }  // namespace

@@ -100,6 +100,10 @@ REWRITTEN = [
      "cudaLaunchCooperativeKernel(                              (k), g); f((void*)k);"),
     ("#include <cuda/barrier>\n#include <cuda/std/limits>\n#include \"helper_timer.h\"",
      "#include <cuda_async.h>\n#include <cuda_std.h>\n#include \"samples/helper_cuda.h\""),
+    ("void __cluster_dims__(2) k() { __shared__ int s[4]; } void l() { __shared__ int t; }",
+     "void __cluster_dims__(2) k() {EMULATOR_CLUSTER(2); ^<int[4]> emulator_shared_s; "
+     "auto& s = emulator::of_rank(emulator_shared_s).value;!s } "
+     "void l() { ^<int> emulator_shared_t; static auto& t = emulator_shared_t.value;!t }"),
     ("void __cluster_dims__(2, n) k() {}", "void __cluster_dims__(2, n) k() {EMULATOR_CLUSTER(2, n);}"),
     ("__global__ void k(int n) { if (n) return; auto f = [=](int a) mutable -> void { if (a) { return; } }; s[t]; { return; } }"
      " void f() { return; }",
