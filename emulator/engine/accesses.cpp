@@ -17,9 +17,9 @@
 #include "emulator/engine/threads.h"
 #include "emulator/engine/written.h"
 #include "emulator/include/warp_calls.h"
+#include "emulator/trace/conflicts.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/record.h"
-#include "emulator/trace/report.h"
 #include "emulator/trace/requests.h"
 #include "emulator/trace/symbols.h"
 

@@ -15,6 +15,8 @@ namespace emulator {
 
 static uint64_t begun;  // intervals between barriers, of all blocks so far
 
+static Call passed;  // the last barrier of this block
+
 // The first barrier of this block that did not wait for all threads, and those that had returned.
 static struct {
     Call barrier;
@@ -25,8 +27,10 @@ namespace block_barriers {
 
 void begin_block() {
     ++begun;
-    without.barrier = Call();
+    without.barrier = passed = Call();
 }
+
+std::string last_passed() { return passed.file ? site_name(passed) : ""; }
 
 std::string left_out() {
     if (!without.barrier.file) return "";
@@ -64,6 +68,7 @@ bool passes() {
         without.barrier = waiting->site;
         without.returned = threads_that([](const Thread& t) { return t.state == State::returned; });
     }
+    passed = waiting->site;
     for (const unsigned t : there) threads[t].state = State::ready;
     ++totals.barriers;
     ++begun;

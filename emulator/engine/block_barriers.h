@@ -11,4 +11,6 @@ bool passes();
 // "thread 4 has returned at mine.cu:9, and the barrier at mine.cu:12 does not wait for it", if that
 // was so in this block; else "".
 std::string left_out();
+// The place of the last barrier that this block has passed; "" before the first.
+std::string last_passed();
 }  // namespace emulator::block_barriers

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <map>
 #include <set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "emulator/engine/hooks.h"
 #include "emulator/engine/names.h"
 #include "emulator/engine/order.h"
+#include "emulator/trace/conflicts.h"
 #include "emulator/trace/record.h"
 #include "emulator/trace/report.h"
 #include "emulator/trace/shared_names.h"
@@ -122,6 +124,11 @@ std::string block_at(uint32_t clock) {
     Conflict* const first = report_conflict(found, who);
     if (!first) return;
     if (before.site == 0) first->why = block_barriers::left_out();
+    // Where threads synchronise by mbarriers and the like, a wait may be missing instead.
+    first->in_interval = same_block && missing == Conflict::order && !state.beyond_warps;
+    first->since = block_barriers::last_passed();
+    if (const SharedArray* const array = global ? nullptr : shared_names::array_at(now.address))
+        first->array = array->full_name();
     if (record::on && !first->async) record::conflict(*first);
 }
 
@@ -247,6 +254,24 @@ void check_launches(const races::Earlier& earlier, const Cell* cells, uintptr_t 
                      block_at(now.clock) + ", " + thread_name(now.thread) + ")");
 }
 
+// Reads of what nobody had written, since the last barrier of the block. A later write of the same
+// bytes explains such a read if the two race.
+std::unordered_map<const Cell*, std::vector<Access>> too_early;
+
+[[gnu::cold]] void compare_with_early_reads(const Cell& cell, const Access& write) {
+    const auto found = too_early.find(&cell);
+    if (found == too_early.end()) return;
+    for (const Access& read : found->second)
+        if (comes_before(read.clock, read.thread, write.thread)) report_alone(read.site);
+    too_early.erase(found);
+}
+
+void end_interval() {
+    for (const auto& [cell, reads] : too_early)
+        for (const Access& read : reads) report_alone(read.site);
+    too_early.clear();
+}
+
 // acting: the access is an asynchronous operation's, and ordinary writes need a proxy fence before
 // it.
 template <bool acting>
@@ -266,12 +291,16 @@ inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t sinc
             check_group(more_groups[i].group, global, now, since);
     if (now.kind == kWrite) {
         if (shared_names::several_externs && !global) overwrite(cell, now, since);
+        if (!too_early.empty()) compare_with_early_reads(cell, now);
         cell.clock = now.clock;
         cell.thread = now.thread & 0x1fff;
         cell.site = now.site;
         cell.bytes = now.bytes & 3;
     } else {
-        if (!global && !written) conflict(global, {0, 0, 0, kWrite, 3}, now);
+        if (!global && !written) {
+            conflict(global, {0, 0, 0, kWrite, 3}, now);
+            if (!is_alone(now.site)) too_early[&cell].push_back(now);
+        }
         keep(cell, now, since);
     }
 }
@@ -289,6 +318,7 @@ void begin_launch() {
 }
 
 void begin_block() {
+    end_interval();
     clocks::begin_block();
     fences::begin_block();
     more_groups.clear();
@@ -296,6 +326,7 @@ void begin_block() {
 }
 
 void block_barrier() {
+    end_interval();
     clocks::block_barrier();
     fences::block_barrier();
     more_groups.clear();

@@ -62,7 +62,10 @@ TEST_F(Grid, WaitsForAllBlocks) {
 TEST_F(Grid, Mistakes) {
     const std::pair<Mistake, Said> all[] = {
         {Mistake::first, race("global", "@a writes", "@b reads")},
-        {Mistake::second, race("global", "@b writes", "@second reads")},
+        // Each of the two lines writes what the other one reads.
+        {Mistake::second,
+         {"race in global memory: @b writes what @second reads",
+          "race in global memory: @second writes what @b reads"}},
         {Mistake::shared, {"uninitialised shared memory: @never reads"}},
         {Mistake::returns,
          {"deadlock: grid.sync() at @sync waits for all blocks of the grid, but 1 "

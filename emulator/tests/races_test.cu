@@ -113,6 +113,129 @@ TEST_F(Races, AreReportedOnceForEachPairOfLines) {
     expect_silence();
 }
 
+// ---- What is one report -------------------------------------------------------------------------
+
+// Each line needs a barrier before it, and one between its read and its write.
+__device__ void last_warp(volatile int* s, int t) {
+    s[t] += s[t + 8];  // @first_sum
+    s[t] += s[t + 4];  // @second_sum
+    s[t] += s[t + 2];  // @third_sum
+    s[t] += s[t + 1];  // @fourth_sum
+}
+__global__ void sum_up(int* out) {
+    __shared__ volatile int s[32];
+    s[threadIdx.x] = 1;
+    __syncthreads();
+    if (threadIdx.x < 16) last_warp(s, threadIdx.x);
+    if (threadIdx.x == 0) out[0] = s[0];
+}
+// One barrier is missing, which would order the accesses to both arrays.
+__global__ void two_arrays(int* out) {
+    __shared__ int a[64], b[64];
+    int sum = 0;
+    for (int i = 0; i < 3; ++i) {
+        a[threadIdx.x] = i;  // @write_a
+        b[threadIdx.x] = i;  // @write_b
+        __syncthreads();
+        sum += a[63 - threadIdx.x] * b[63 - threadIdx.x];  // @read_both
+    }
+    out[threadIdx.x] = sum;
+}
+// Two barriers are missing, and with kInLoop no block barrier lies between the two places.
+enum Two { kApart, kInLoop };
+__global__ void two_causes(Two two, int* out) {
+    __shared__ int a[64], b[64];
+    const int t = threadIdx.x;
+    a[t] = t;  // @one_writes
+    b[t] = a[63 - t];  // @one_reads
+    __syncthreads();
+    if (two == kApart) {
+        out[t] = b[t];
+        a[t] = b[63 - t];  // @two_writes
+        out[t] += a[63 - t];  // @two_reads
+    }
+    for (int i = 0; two == kInLoop && i < 2; ++i) {
+        b[t] = i;  // @next_round
+        __syncthreads();
+        a[t] = i;  // @behind
+        out[t] = a[63 - t];  // @behind_too
+        out[t] += b[63 - t];  // @last
+    }
+}
+__global__ void read_first(bool written, int* out) {
+    __shared__ int s[64];
+    if (threadIdx.x < (written ? 64 : 60)) s[threadIdx.x] = threadIdx.x;  // @fills
+    out[threadIdx.x] = s[63 - threadIdx.x];  // @reads_first
+}
+__global__ void add_to_nothing(int* out) {
+    __shared__ int s[64];
+    s[threadIdx.x] += threadIdx.x;  // @adds_to_nothing
+    out[threadIdx.x] = s[63 - threadIdx.x];  // @reads_it
+}
+
+std::vector<std::string> reports() {
+    std::vector<std::string> all;
+    for (const std::string& problem : emulator::counts().problems) all.push_back(named(problem));
+    emulator::reset_counts();
+    return all;
+}
+bool has(const std::string& text, const std::string& words) {
+    return text.find(words) != text.npos;
+}
+
+TEST_F(Races, OfOneMissingBarrierAreOneReport) {
+    sum_up<<<1, 32>>>(ints.data);
+    const auto all = reports();
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_TRUE(has(all[0], "@first_sum") && has(all[0], "@second_sum")) << all[0];
+    EXPECT_TRUE(has(all[0], "; the same between @second_sum and @third_sum")) << all[0];
+    EXPECT_TRUE(has(all[0], "more pairs of lines")) << all[0];
+    in_every_order([&] {
+        sum_up<<<1, 32>>>(ints.data);
+        EXPECT_EQ(reports().size(), 1u);
+        two_arrays<<<1, 64>>>(ints.data);
+        const auto all = reports();
+        ASSERT_EQ(all.size(), 1u);
+        for (const char* place : {"@write_a", "@write_b", "@read_both"})
+            EXPECT_TRUE(has(all[0], place)) << all[0];
+    });
+}
+
+TEST_F(Races, OfTwoMissingBarriersAreTwoReports) {
+    in_every_order([&] {
+        two_causes<<<1, 64>>>(kApart, ints.data);
+        auto all = reports();
+        ASSERT_EQ(all.size(), 2u);
+        EXPECT_TRUE(has(all[0], "@one_writes") && has(all[0], "@one_reads")) << all[0];
+        EXPECT_TRUE(has(all[1], "@two_writes") && has(all[1], "@two_reads")) << all[1];
+        two_causes<<<1, 64>>>(kInLoop, ints.data);
+        all = reports();
+        ASSERT_EQ(all.size(), 3u);
+        EXPECT_TRUE(has(all[1], "@behind") && has(all[1], "@behind_too")) << all[1];
+        EXPECT_TRUE(has(all[2], "@next_round") && has(all[2], "@last")) << all[2];
+    });
+}
+
+TEST_F(Races, StandWithTheirConsequences) {
+    in_every_order([&] {
+        read_first<<<1, 64>>>(true, ints.data);
+        expect_problem(
+            {"race in shared memory: ..@fills..so @reads_first also reads uninitialised "
+             "shared memory"});
+        // Here nobody writes four of the elements.
+        read_first<<<1, 64>>>(false, ints.data);
+        auto all = reports();
+        ASSERT_EQ(all.size(), 2u);
+        EXPECT_TRUE(has(all[1], "uninitialised shared memory: @reads_first")) << all[1];
+        // Here the elements are read before they are written, whatever the others do.
+        add_to_nothing<<<1, 64>>>(ints.data);
+        all = reports();
+        EXPECT_TRUE(has(all.back(), "uninitialised shared memory: @adds_to_nothing")) << all.back();
+    });
+}
+
+// ---- Which thread is named ----------------------------------------------------------------------
+
 __global__ void read_then_write(int* out, bool sync) {
     __shared__ int s;
     if (threadIdx.x == 0) s = 1;

@@ -31,7 +31,7 @@ def test_any_folder(tmp_path):
     lines = run.stdout.splitlines()
     place = f"{folder.name}/race.cu:4"
     assert run.returncode == 0 and run.stderr == ""
-    race = f"race in global memory: {place} writes what race.cu:4 writes ("
+    race = f"race in global memory: {place} writes what race.cu:4 "
     assert any(line.startswith(race) for line in lines), run.stdout
     assert {line for line in lines if " (block" not in line} == {place}, run.stdout
     assert not [path for path in tmp_path.rglob("*") if path.name.startswith("INJECTED")]

@@ -213,10 +213,12 @@ std::string quoted_lines(const std::string& report) {
     return quoted;
 }
 
-// Of inlined lines, takes the innermost one outside the emulator: a copy of a float4, for example,
-// is inlined from cuda_runtime.h, and the user needs the line that copies.
-std::vector<std::string> find_lines(const std::vector<uintptr_t>& return_addresses) {
-    std::vector<std::string> addresses, lines(return_addresses.size());
+// Only lines outside the emulator: a copy of a float4, for example, is inlined from cuda_runtime.h,
+// and the user needs the line that copies.
+std::vector<std::vector<std::string>> find_inlined_lines(
+    const std::vector<uintptr_t>& return_addresses) {
+    std::vector<std::string> addresses;
+    std::vector<std::vector<std::string>> lines(return_addresses.size());
     for (const uintptr_t pc : return_addresses) {
         char address[32];  // a return address is one past the call
         std::snprintf(address, sizeof address, "%#zx", size_t(pc - 1 - load_address()));
@@ -227,12 +229,19 @@ std::vector<std::string> find_lines(const std::vector<uintptr_t>& return_address
     size_t number = 0;
     for (std::string text; std::getline(output, text);) {
         if (text[0] == '0') ++number;  // -a: the address comes before its lines
-        else if (lines[number - 1].empty() && text.find("emulator/include/") == text.npos &&
+        else if (text.find("emulator/include/") == text.npos &&
                  text.find("/include/c++/") == text.npos &&
                  std::atoi(text.c_str() + text.rfind(':') + 1) > 0)  // not ":?" or ":0"
-            lines[number - 1] =
-                short_path(text.substr(0, text.find(" (discriminator", text.rfind('/'))));
+            lines[number - 1].push_back(
+                short_path(text.substr(0, text.find(" (discriminator", text.rfind('/')))));
     }
+    return lines;
+}
+
+std::vector<std::string> find_lines(const std::vector<uintptr_t>& return_addresses) {
+    std::vector<std::string> lines;
+    for (const auto& inlined : find_inlined_lines(return_addresses))
+        lines.push_back(inlined.empty() ? "" : inlined[0]);
     return lines;
 }
 

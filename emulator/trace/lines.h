@@ -12,6 +12,9 @@ namespace emulator {
 std::string short_path(const std::string& path);
 // The source line of each return address, from the debug info; "" where there is none.
 std::vector<std::string> find_lines(const std::vector<uintptr_t>& return_addresses);
+// The same, and the line of each call that was inlined, from the inside out.
+std::vector<std::vector<std::string>> find_inlined_lines(
+    const std::vector<uintptr_t>& return_addresses);
 
 // The caller of a runtime function, " at mine.cu:31"; "" if there is no debug info.
 std::string place_of_call(uintptr_t return_address);

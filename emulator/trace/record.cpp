@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "emulator/trace/conflicts.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
 #include "emulator/trace/shared_names.h"

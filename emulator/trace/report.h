@@ -21,29 +21,6 @@ bool printed_at_exit();
 extern void (*print_summary)(int exit_code, void*);  // prints them; summary.cpp sets it
 void print_at_exit();  // from now on, if they are printed then
 
-// Two accesses that need an order. If there is no first access: an uninitialised read.
-struct Conflict {
-    // What is missing: anything that orders the two (a race); a proxy fence between the two, which
-    // are ordered; a wait for the asynchronous copy that is the first access.
-    enum Missing { order, fence, wait };
-    bool global;
-    trace::Kind first_kind, second_kind;
-    uint16_t first, second;  // sites
-    uint16_t first_thread, second_thread;
-    bool same_block;  // the first access is the running block's
-    bool async;  // the second access is an asynchronous operation's
-    Missing missing;
-    std::string who;
-    // Of a missing wait: why no wait covers the copy. Of an uninitialised read: who had returned
-    // before.
-    std::string why;
-    uintptr_t address = 0;  // of the second access
-    uint64_t times = 1;  // how many of its accesses conflict
-};
 std::vector<std::string> problems_uncounted();  // without "and 19 more like it"
-std::string describe(const Conflict& conflict);  // call find_lines_of_sites() first
-// Keeps one conflict for each pair of instructions. who() is called only for a new one, which is
-// returned; null: the pair is known.
-Conflict* report_conflict(Conflict conflict, const std::function<std::string()>& who);
 
 }  // namespace emulator

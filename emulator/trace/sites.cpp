@@ -52,9 +52,12 @@ void find_lines_of_sites() {
         unknown.push_back(&site);
         addresses.push_back(site.pc);
     }
-    const std::vector<std::string> lines = find_lines(addresses);
-    for (size_t i = 0; i < lines.size(); ++i)
-        unknown[i]->where = lines[i].empty() ? "an unknown line" : lines[i];
+    const std::vector<std::vector<std::string>> lines = find_inlined_lines(addresses);
+    for (size_t i = 0; i < lines.size(); ++i) {
+        unknown[i]->where = lines[i].empty() ? "an unknown line" : lines[i][0];
+        if (lines[i].size() > 1)
+            unknown[i]->inlined_at.assign(lines[i].begin() + 1, lines[i].end());
+    }
 }
 
 }  // namespace emulator

@@ -36,6 +36,7 @@ struct Site {  // one load or store instruction of the program
     uint32_t finished[kMaxThreads / 32] = {};
     std::vector<Request> pending[kMaxThreads / 32];
     std::string where;  // its source line, once find_lines_of_sites() has looked it up
+    std::vector<std::string> inlined_at;  // the line of the call, and of that one's call
 };
 
 Site& find_site(uintptr_t pc, bool global, bool store);

@@ -1,0 +1,263 @@
+// Which conflicting accesses have one cause, and how it is reported.
+
+#include "emulator/trace/conflicts.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "emulator/trace/lines.h"
+#include "emulator/trace/symbols.h"
+
+namespace emulator {
+namespace {
+
+std::vector<Conflict> conflicts;  // one for each pair of instructions
+
+// Where a line stands in the order of a kernel's statements: file and line of each call from the
+// kernel inwards.
+using Position = std::vector<std::pair<std::string, int>>;
+constexpr int kNextRound = 1 << 24;  // lines
+
+// In a loop, the lines up to the barrier after which the accesses took place come after the others.
+Position position_of(const Site& site, const std::string& since) {
+    Position position;
+    const auto parsed = [](const std::string& place) {
+        const size_t colon = place.rfind(':');
+        return std::pair(place.substr(0, colon), std::atoi(place.c_str() + colon + 1));
+    };
+    for (const std::string& place : site.inlined_at) position.push_back(parsed(place));
+    std::reverse(position.begin(), position.end());
+    position.push_back(parsed(site.where));
+    const auto barrier = parsed(since);
+    auto& [file, line] = position[0];
+    if (file == barrier.first && line <= barrier.second) line += kNextRound;
+    return position;
+}
+
+// To a reader all conflicts of two lines are one: those of an unrolled loop, and those in which the
+// other line came first.
+struct Pair {
+    std::string lines[2];  // sorted; the first is "" for an uninitialised read
+    const Conflict* shown;
+    uint64_t times;
+    bool alone, both_write;
+    Position begin, end;
+    const Symbol* function[2];
+
+    bool uninitialised() const { return shown->first == 0; }
+    bool one_line() const { return lines[0] == lines[1]; }
+    bool has(const std::string& line) const { return lines[0] == line || lines[1] == line; }
+    bool ordered() const { return function[0] && function[0] == function[1]; }  // as statements
+};
+
+// A missing wait says most, then a write of what is read, then any write.
+int worth(const Conflict& c) {
+    if (c.missing == Conflict::wait) return 3;
+    if (c.first_kind != trace::kWrite) return 0;
+    return c.second_kind == trace::kRead ? 2 : 1;
+}
+
+std::vector<Pair> pairs_of_lines() {
+    std::vector<Pair> pairs;
+    for (const Conflict& c : conflicts) {
+        std::string first = c.first ? site_of(c.first).where : "", second = site_of(c.second).where;
+        if (second < first) std::swap(first, second);
+        const bool both_write = c.first_kind == trace::kWrite && c.second_kind == trace::kWrite;
+        const auto known = std::find_if(pairs.begin(), pairs.end(), [&](const Pair& p) {
+            return p.lines[0] == first && p.lines[1] == second && p.shown->global == c.global &&
+                   p.shown->same_block == c.same_block &&
+                   (p.shown->missing == Conflict::fence) == (c.missing == Conflict::fence);
+        });
+        if (known != pairs.end()) {
+            known->times += c.times;
+            known->alone |= c.alone;
+            known->both_write |= both_write;
+            if (worth(*known->shown) < worth(c)) known->shown = &c;
+            continue;
+        }
+        Pair pair{{first, second}, &c, c.times, c.alone, both_write, {}, {}, {}};
+        if (c.in_interval) {
+            pair.begin = position_of(site_of(c.first), c.since);
+            pair.end = position_of(site_of(c.second), c.since);
+            if (pair.end < pair.begin) std::swap(pair.begin, pair.end);
+            pair.function[0] = find_symbol(site_of(c.first).pc);
+            pair.function[1] = find_symbol(site_of(c.second).pc);
+        }
+        pairs.push_back(pair);
+    }
+    return pairs;
+}
+
+// Whether one missing barrier can explain both: it would stand between the lines of either pair, or
+// the two pairs are of one array and share a line.
+bool related(const Pair& a, const Pair& b) {
+    if (!a.shown->in_interval || !b.shown->in_interval) return false;
+    if (a.shown->global != b.shown->global || a.shown->since != b.shown->since) return false;
+    if (a.shown->array == b.shown->array && (a.has(b.lines[0]) || a.has(b.lines[1]))) return true;
+    return a.ordered() && b.ordered() && a.function[0] == b.function[0] &&
+           std::max(a.begin, b.begin) < std::min(a.end, b.end);
+}
+
+// The pairs of one report, each of which may have others that the same barrier would order.
+struct Fault {
+    std::vector<const Pair*> pairs;
+
+    // The pairs to name: as few as possible so that a barrier in each of them orders all, for each
+    // array one, in the order of the statements. An access that conflicts with itself in another
+    // thread is needed, too: no barrier between two statements helps it.
+    std::vector<const Pair*> needed() const {
+        std::vector<const Pair*> sorted = pairs, needed, within;
+        const auto rank = [](const Pair* p) { return !(p->one_line() && p->both_write); };
+        std::stable_sort(sorted.begin(), sorted.end(), [&](const Pair* a, const Pair* b) {
+            if (rank(a) != rank(b)) return rank(a) < rank(b);
+            return a->end != b->end ? a->end < b->end : b->begin < a->begin;
+        });
+        const Position* barrier = nullptr;  // a barrier just before this statement
+        std::vector<std::string> arrays;  // of the pairs that it orders
+        for (const Pair* p : sorted) {
+            if (p->one_line()) {
+                (p->both_write ? needed : within).push_back(p);
+            } else if (p->ordered() && barrier && p->begin < *barrier) {
+                if (std::count(arrays.begin(), arrays.end(), p->shown->array)) continue;
+                arrays.push_back(p->shown->array);
+                needed.push_back(p);
+            } else {
+                if (p->ordered()) barrier = &p->end;
+                arrays = {p->shown->array};
+                needed.push_back(p);
+            }
+        }
+        needed.insert(needed.end(), within.begin(), within.end());
+        return needed;
+    }
+};
+
+std::string described(const Conflict& c) {
+    const auto does = [](trace::Kind kind) {
+        return kind == trace::kRead ? " reads" : kind == trace::kWrite ? " writes" : " adds to";
+    };
+    const std::string& second = site_of(c.second).where;
+    const std::string who = " (" + c.who + ")";
+    if (c.first == 0)
+        return c.global ? "uninitialised device memory: " + second + does(c.second_kind) +
+                              " what nobody has written" + who
+                        : "uninitialised shared memory: " + second + does(c.second_kind) +
+                              " what no thread of the block has written" + who +
+                              (c.why.empty() ? "" : ": " + c.why);
+    const std::string& first = site_of(c.first).where;
+    if (c.missing == Conflict::wait)
+        return "asynchronous copy: " + second + does(c.second_kind) +
+               (c.second_kind == trace::kRead ? " what" : " where") + " the copy at " + first +
+               (c.second_kind == trace::kRead ? " has not brought yet" : " has yet to write") +
+               who + ": " + c.why;
+    if (c.missing == Conflict::fence)
+        return "no fence_proxy_async() after " + first + does(c.first_kind) + " what " + second +
+               does(c.second_kind) + " asynchronously" + who;
+    return std::string("race in ") + (c.global ? "global" : "shared") + " memory: " + first +
+           does(c.first_kind) + " what " + second + does(c.second_kind) + who;
+}
+
+// consequences: uninitialised reads that the race explains.
+std::string described(const Fault& fault, const std::vector<const Pair*>& consequences,
+                      bool counted) {
+    constexpr size_t kNamed = 4;
+    const std::vector<const Pair*> needed = fault.needed();
+    const Pair& head = *needed[0];
+    std::string text = described(*head.shown);
+    uint64_t times = 0;
+    for (const Pair* pair : fault.pairs) times += pair->times;
+    if (counted && times > 1) text += ", and " + std::to_string(times - 1) + " more like it";
+    const size_t named = std::min(needed.size(), kNamed), left = fault.pairs.size() - named;
+    for (size_t i = 1; i < named; ++i) {
+        const Pair& pair = *needed[i];
+        text += i == 1 ? "; the same " : i + 1 == named && !left ? " and " : ", ";
+        text += pair.one_line() ? "within " + pair.lines[0]
+                                : "between " + pair.lines[0] + " and " + pair.lines[1];
+        if (pair.shown->array != head.shown->array) text += " (" + pair.shown->array + ")";
+    }
+    if (left)
+        text += (named > 1 ? " and " : "; the same between ") + std::to_string(left) +
+                (left == 1 ? " more pair of lines" : " more pairs of lines");
+    for (const Pair* read : consequences) {
+        text += "; so " + read->lines[1] + " also reads uninitialised shared memory";
+        if (counted && read->times > 1) text += ", " + std::to_string(read->times) + " times";
+    }
+    return folders_once(text);
+}
+
+}  // namespace
+
+std::string describe(const Conflict& conflict) { return folders_once(described(conflict)); }
+
+Conflict* report_conflict(Conflict conflict, const std::function<std::string()>& who) {
+    for (Conflict& c : conflicts) {
+        if (c.global != conflict.global || c.first != conflict.first ||
+            c.second != conflict.second || c.missing != conflict.missing)
+            continue;
+        // An access may conflict with several before it, in several cells.
+        c.times += c.address != conflict.address || c.second_thread != conflict.second_thread;
+        c.address = conflict.address;
+        c.second_thread = conflict.second_thread;
+        return nullptr;
+    }
+    conflict.who = who();
+    conflicts.push_back(conflict);
+    return &conflicts.back();
+}
+
+void report_alone(uint16_t site) {
+    for (Conflict& c : conflicts) c.alone |= c.first == 0 && c.second == site;
+}
+bool is_alone(uint16_t site) {
+    return std::any_of(conflicts.begin(), conflicts.end(), [&](const Conflict& c) {
+        return c.first == 0 && c.second == site && c.alone;
+    });
+}
+void forget_conflicts() { conflicts.clear(); }
+
+// Races come first: where a barrier is missing, they say more than that the memory was not yet
+// written.
+std::vector<std::string> described_conflicts(bool counted) {
+    if (conflicts.empty()) return {};
+    find_lines_of_sites();
+    const std::vector<Pair> pairs = pairs_of_lines();
+    std::vector<Fault> faults;
+    std::vector<const Pair*> unwritten;
+    for (const Pair& pair : pairs) {
+        if (pair.uninitialised()) {
+            unwritten.push_back(&pair);
+            continue;
+        }
+        Fault joined{{&pair}};
+        const auto first = std::stable_partition(faults.begin(), faults.end(), [&](const Fault& f) {
+            return std::none_of(f.pairs.begin(), f.pairs.end(),
+                                [&](const Pair* p) { return related(*p, pair); });
+        });
+        for (auto f = first; f != faults.end(); ++f)
+            joined.pairs.insert(joined.pairs.begin(), f->pairs.begin(), f->pairs.end());
+        faults.erase(first, faults.end());
+        faults.push_back(joined);
+    }
+    // In the order in which they were found.
+    std::sort(faults.begin(), faults.end(), [](const Fault& a, const Fault& b) {
+        return *std::min_element(a.pairs.begin(), a.pairs.end()) <
+               *std::min_element(b.pairs.begin(), b.pairs.end());
+    });
+    std::vector<std::string> all;
+    for (const Fault& fault : faults) {
+        std::vector<const Pair*> consequences;
+        for (const Pair*& read : unwritten)
+            if (read && !read->alone && !read->shown->global &&
+                std::any_of(fault.pairs.begin(), fault.pairs.end(), [&](const Pair* p) {
+                    return !p->shown->global && p->has(read->lines[1]);
+                }))
+                consequences.push_back(std::exchange(read, nullptr));
+        all.push_back(described(fault, consequences, counted));
+    }
+    for (const Pair* read : unwritten)
+        if (read) all.push_back(described({{read}}, {}, counted));
+    return all;
+}
+
+}  // namespace emulator
