@@ -85,6 +85,21 @@ cudaError_t refuse_pitch(const char* call, const void* caller, size_t width, siz
         "rows of " + std::to_string(width) + " bytes, every " + std::to_string(pitch) + " bytes");
 }
 
+// Reports what a library's function reads and nobody has written.
+void report_unwritten(const char* name, const Region& region) {
+    const Allocation& array = *find_allocation(reinterpret_cast<uintptr_t>(region.begin));
+    size_t unwritten = 0;
+    for (size_t row = 0; row < region.rows; ++row)
+        unwritten += written::unwritten_bytes(
+            array, static_cast<const char*>(region.begin) + row * region.pitch, region.width);
+    if (!unwritten || !written::all_launches_succeeded()) return;
+    report_problem("uninitialised device memory: " + std::string(name) + " at " +
+                   streams::place_in_stream() + " reads " + region.name +
+                   ", of which nobody has written " + std::to_string(unwritten) + " of " +
+                   std::to_string(region.width * region.rows) + " bytes, in " +
+                   written::describe(array));
+}
+
 // Whether the host waits for a copy or a fill because of this memory: always if it is pageable, and
 // if it is pinned or managed unless the call is an ...Async, which names its stream. (On a GPU a
 // copy from pageable memory returns when that has been read into a staging buffer, and not only
@@ -265,7 +280,12 @@ cudaError_t emulator::call_library(const char* name, const std::vector<Region>& 
     }
     const DeviceMemoryOpen open;
     streams::call_library(name, regions);
+    for (const Region& r : regions)
+        if (!r.writes && r.bytes()) report_unwritten(name, r);
     work();
+    for (const Region& r : regions)
+        for (size_t row = 0; r.writes && row < r.rows; ++row)
+            written::mark_all(static_cast<const char*>(r.begin) + row * r.pitch, r.width);
     return cudaSuccess;
 }
 

@@ -131,6 +131,10 @@ void mark_all(const void* begin, size_t bytes) {
     mark(*array, number(begin), std::min<size_t>(bytes, array->end - number(begin)));
 }
 
+size_t unwritten_bytes(const Allocation& array, const void* begin, size_t bytes) {
+    return array.written ? find_unwritten(array, number(begin), bytes).words * kWord : 0;
+}
+
 void note_copy(const void* to, const void* from, size_t bytes, const char* call, const void* caller,
                const std::string& place) {
     Allocation* const target = find_allocation(number(to));

@@ -39,6 +39,8 @@ inline bool all_unwritten(const Allocation& array, uintptr_t address, size_t byt
 
 // The host writes these bytes, or does not write them and leaves them out as padding.
 void mark_all(const void* begin, size_t bytes);
+// How many of these bytes nobody has written.
+size_t unwritten_bytes(const Allocation& array, const void* begin, size_t bytes);
 // A copy, before or after it was made. It passes on what is unwritten; of the host's memory all is
 // written. call, caller, place: as in streams::copy().
 void note_copy(const void* to, const void* from, size_t bytes, const char* call, const void* caller,

@@ -224,6 +224,26 @@ TEST_F(Cublas, Mistakes) {
     EXPECT_EQ(cublasSetStream(none, nullptr), CUBLAS_STATUS_NOT_INITIALIZED);
 }
 
+TEST_F(Cublas, UnwrittenMatrices) {
+    const Device<float> a(64), c(64), d(64);
+    cudaMemset(a.data, 0, 56 * sizeof(float));
+    const float one = 1, zero = 0;
+    const auto multiply = [&](int rows, const float* beta, float* C) {
+        cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, rows, 8, 7, &one, a.data, 8, a.data, 8, beta,
+                    C, 8);
+    };
+    multiply(8, &zero, c.data);
+    expect_some(
+        {"uninitialised device memory: cublasSgemm at ..reads B (7 x 8, ldb 8), of which "
+         "nobody has written 28 of 224 bytes"});
+    cudaMemset(a.data, 0, 64 * sizeof(float));
+    multiply(5, &zero, d.data);
+    multiply(5, &one, d.data);  // what lies between the columns is not read
+    expect_silence();
+    multiply(6, &one, d.data);
+    expect_some({"reads C (6 x 8, ldc 8), of which nobody has written 32 of 192 bytes"});
+}
+
 __global__ void fill(float* x) { x[threadIdx.x] = 1; }  // @fill
 
 // A product in a stream is ordered as a kernel's launch would be.
