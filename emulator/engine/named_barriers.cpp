@@ -1,4 +1,4 @@
-// Barriers of a part of a block (bar.sync), and __syncthreads() in a cluster.
+// Barriers of a part of a block (bar.sync, tiles of several warps), and __syncthreads() in a cluster.
 
 #include "emulator/engine/named_barriers.h"
 
@@ -25,7 +25,10 @@ struct NamedBarrier {
 };
 
 constexpr int kNames = 16;
-NamedBarrier barriers[kMaxRanks][kNames + 1];  // the last is __syncthreads()
+// Those with names, __syncthreads(), and those of tiles: of 64, 128, 256 and 512 threads, of which a
+// block has at most 16.
+constexpr int kTiles = kNames + 1, kTilesOfASize = 16, kSizes = 4;
+NamedBarrier barriers[kMaxRanks][kTiles + kSizes * kTilesOfASize];
 uint32_t exited[kMaxRanks][kWarps];  // lanes that have returned
 
 // A warp's arrival counts as 32 threads, and does not wait for its threads that have exited.
@@ -101,6 +104,21 @@ void named_barrier_arrive(int id, int count, const char* file, int line) {
     EmulatorsWork work;
     if (record::on) record::call(current_thread, "arrive", file, line);
     arrive(named(id, count, file, line), unsigned(count), {file, line, 0});
+}
+
+void tile_barrier(unsigned size, const char* file, int line) {
+    EmulatorsWork work;
+    if (record::on) record::call(current_thread, "barrier", file, line);
+    const unsigned in_block = current_thread % run.block_threads;
+    const int number = __builtin_ctz(size / 64) * kTilesOfASize + int(in_block / size);
+    const unsigned expected = std::min(size, run.block_threads - in_block / size * size);
+    arrive_and_wait(barriers[rank_of(current_thread)][kTiles + number], expected, {file, line, 0});
+}
+
+uint64_t* tile_values(unsigned size) {
+    static uint64_t values[kMaxThreads];
+    const unsigned in_block = current_thread % run.block_threads;
+    return values + (current_thread - in_block) + in_block / size * size;
 }
 
 void block_barrier_in_cluster(const char* file, int line, int number) {

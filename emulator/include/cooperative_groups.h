@@ -14,6 +14,8 @@ inline unsigned threads_of_block() { return builtins.block_dim.x * builtins.bloc
 inline unsigned long long block_in_grid() {
     return builtins.block.x + builtins.grid_dim.x * (builtins.block.y + (unsigned long long)(builtins.grid_dim.y) * builtins.block.z);
 }
+void tile_barrier(unsigned size, const char* file, int line);  // of the thread's tile of so many threads
+uint64_t* tile_values(unsigned size);  // a word for each of its threads
 bool in_cooperative_launch();
 void grid_sync(const char* file, int line);
 }  // namespace emulator
@@ -32,6 +34,9 @@ struct thread_block {
     struct arrival_token {};
 };
 inline thread_block this_thread_block() { return {}; }
+// On a GPU tiles of several warps take shared memory from it.
+template <unsigned threads = 1024> struct block_tile_memory { char bytes[16]; };
+template <unsigned threads> thread_block this_thread_block(block_tile_memory<threads>&) { return {}; }
 
 struct grid_group {
     static void sync(EMULATOR_SITE) { emulator::grid_sync(file, line); }
@@ -96,23 +101,72 @@ struct lanes {
         return packed(__match_all_sync(mask, value, &same, file, line));
     }
 };
+template <unsigned Size, class Parent = void, bool one_warp = (Size <= 32)> struct thread_block_tile;
 struct coalesced_group : lanes {
     unsigned meta_group_rank() const { return 0; }
     unsigned meta_group_size() const { return 1; }
 };
 inline coalesced_group coalesced_threads(EMULATOR_SITE) { return {{emulator::active_lanes(file, line)}}; }
 
-template <unsigned Size, class Parent = void>
-struct thread_block_tile : lanes {
-    static_assert(Size <= 32 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads here");
-    thread_block_tile() : lanes{(Size == 32 ? ~0u : (1u << Size % 32) - 1) << (emulator::lane() & ~int(Size - 1))} {}
-    template <class Other>
-    thread_block_tile(const thread_block_tile<Size, Other>& other) : lanes(other) {}
+// Which tile of its parent a tile is.
+template <class Parent> struct parent_of_tile {
+    static unsigned size() { return emulator::threads_of_block(); }
+};
+template <unsigned Size, class Parent, bool one_warp> struct parent_of_tile<thread_block_tile<Size, Parent, one_warp>> {
+    static unsigned size() { return Size; }
+};
+template <unsigned Size, class Parent> struct tile_ranks {
     static unsigned thread_rank() { return emulator::rank_in_block() % Size; }
     static constexpr unsigned size() { return Size; }
     static constexpr unsigned num_threads() { return Size; }
-    static unsigned meta_group_rank() { return emulator::rank_in_block() / Size; }
-    static unsigned meta_group_size() { return (emulator::threads_of_block() + Size - 1) / Size; }
+    static unsigned meta_group_rank() { return emulator::rank_in_block() % parent_of_tile<Parent>::size() / Size; }
+    static unsigned meta_group_size() { return (parent_of_tile<Parent>::size() + Size - 1) / Size; }
+};
+template <unsigned Size, class Parent, bool one_warp>
+struct thread_block_tile : lanes {
+    static_assert(Size <= 512 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4 up to 512 threads");
+    thread_block_tile() : lanes{(Size == 32 ? ~0u : (1u << Size % 32) - 1) << (emulator::lane() & ~int(Size - 1))} {}
+    template <class Other>
+    thread_block_tile(const thread_block_tile<Size, Other, true>& other) : lanes(other) {}
+    using Ranks = tile_ranks<Size, Parent>;
+    static unsigned thread_rank() { return Ranks::thread_rank(); }
+    static constexpr unsigned size() { return Size; }
+    static constexpr unsigned num_threads() { return Size; }
+    static unsigned meta_group_rank() { return Ranks::meta_group_rank(); }
+    static unsigned meta_group_size() { return Ranks::meta_group_size(); }
+};
+// Of several warps: values go through memory of the emulator's.
+template <unsigned Size, class Parent>
+struct thread_block_tile<Size, Parent, false> : tile_ranks<Size, Parent> {
+    static_assert(Size <= 512 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4 up to 512 threads");
+    thread_block_tile() = default;
+    template <class Other> thread_block_tile(const thread_block_tile<Size, Other, false>&) {}
+    static void sync(EMULATOR_SITE) { emulator::tile_barrier(Size, file, line); }
+    // Calls use(values), with the value of each thread, when all of them have arrived.
+    template <class T, class Use> EMULATOR_UNTRACED auto together(T value, const Use& use, const char* file, int line) const {
+        static_assert(sizeof(T) <= sizeof(uint64_t), "a tile of several warps moves at most 8 bytes a thread here");
+        uint64_t* const values = emulator::tile_values(Size);
+        std::memcpy(&values[emulator::rank_in_block() % Size], &value, sizeof(T));
+        sync(file, line);
+        const auto result = use([values](unsigned rank) EMULATOR_UNTRACED {
+            T its;
+            std::memcpy(static_cast<void*>(&its), &values[rank], sizeof(T));
+            return its;
+        });
+        sync(file, line);
+        return result;
+    }
+    template <class T> T shfl(T value, unsigned rank, EMULATOR_SITE) const {
+        return together(value, [=](const auto& of) { return of(rank % Size); }, file, line);
+    }
+    int any(int predicate, EMULATOR_SITE) const { return !all(!predicate, file, line); }
+    int all(int predicate, EMULATOR_SITE) const {
+        return together(predicate, [](const auto& of) {
+            int result = 1;
+            for (unsigned rank = 0; rank < Size; ++rank) result &= of(rank) != 0;
+            return result;
+        }, file, line);
+    }
 };
 // A block, or lanes of a warp.
 struct thread_group {
@@ -155,6 +209,14 @@ template <class T = void> struct bit_xor { template <class A> A operator()(A a, 
 template <class T, class Operation>
 T reduce(const lanes& group, T value, Operation operation, EMULATOR_SITE) {
     return emulator::reduce(group.mask, value, operation, "reduce", file, line);
+}
+template <class T, class Operation, unsigned Size, class Parent>
+T reduce(const thread_block_tile<Size, Parent, false>& group, T value, Operation operation, EMULATOR_SITE) {
+    return group.together(value, [&](const auto& of) {
+        T result = of(0);
+        for (unsigned rank = 1; rank < Size; ++rank) result = operation(result, of(rank));
+        return result;
+    }, file, line);
 }
 template <class T, class Operation = plus<T>>
 T inclusive_scan(const lanes& group, T value, Operation operation = {}, EMULATOR_SITE) {

@@ -113,6 +113,22 @@ __global__ void copy_of_a_group(int* out, const int* in, bool wrong) {
     out[threadIdx.x] = s[63 - threadIdx.x];
 }
 
+// Tiles of several warps: each of the 64 threads takes part in one of 64, and in its own warp.
+__global__ void tiles_of_warps(int* out, const int* in, bool wrong) {
+    __shared__ cg::block_tile_memory<64> memory;
+    __shared__ int s[64];
+    const auto tile = cg::tiled_partition<64>(cg::this_thread_block(memory));
+    const auto warp = cg::tiled_partition<32>(tile);
+    const unsigned t = threadIdx.x;
+    assert(tile.meta_group_rank() == 0 && tile.meta_group_size() == 1 && tile.thread_rank() == t);
+    assert(warp.meta_group_rank() == t / 32 && warp.meta_group_size() == 2);
+    assert(cg::reduce(tile, int(t), cg::plus<int>()) == 2016 && tile.shfl(t, 40) == 40);
+    assert(tile.any(t == 63) && !tile.any(t > 63) && tile.all(t < 64) && !tile.all(t < 63));
+    s[t] = in[t];
+    if (!wrong) tile.sync();
+    out[t] = s[63 - t];
+}
+
 struct Twins {
     const char* name;
     void (*kernel)(int* out, const int* in, bool wrong);
@@ -122,7 +138,8 @@ const Twins kTwins[] = {{"Barrier", barrier, "race in shared memory"},
                         {"BarrierThatThreadsLeave", dropping, "deadlock"},
                         {"Pipeline", pipeline, "asynchronous copy"},
                         {"PipelineOfAThread", own_pipeline, "race in shared memory"},
-                        {"CopyOfAGroup", copy_of_a_group, "asynchronous copy"}};
+                        {"CopyOfAGroup", copy_of_a_group, "asynchronous copy"},
+                        {"TilesOfWarps", tiles_of_warps, "shared memory"}};
 
 class ProgramTwins : public Programs, public testing::WithParamInterface<Twins> {};
 
@@ -161,7 +178,7 @@ __global__ void groups_and_votes(T* out, const T* in) {
     assert(__syncthreads_or(t == 9) && !__syncthreads_and(t == 9));
     assert(cg::reduce(tile, int(lane), cg::plus<int>()) == int(lane / 8 * 64 + 28));
     assert(tile.shfl_xor(lane, 1) == (lane ^ 1) && tile.size() == 8);
-    assert(tile.meta_group_rank() == t / 8);
+    assert(tile.meta_group_rank() == lane / 8 && warp.meta_group_rank() == t / 32);
     if (lane % 2) {
         const cg::coalesced_group odd = cg::coalesced_threads();
         assert(odd.size() == 16 && odd.thread_rank() == lane / 2 && odd.shfl(lane, 3) == 7);
