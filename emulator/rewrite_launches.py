@@ -50,7 +50,7 @@ IN_OTHERS = {
                      "cuda_profiler_api.h", "math_functions.h", "cuda_runtime_api.h"), "cuda_runtime.h"),
     **dict.fromkeys(("cuda/barrier", "cuda/pipeline", "cuda/atomic", "cooperative_groups/memcpy_async.h"),
                     "cuda_async.h"),
-    "nvtx3/nvToolsExt.h": "nvToolsExt.h", "cuda/cmath": "cuda_std.h",
+    "cuda/ptx": "cuda_ptx.h", "nvtx3/nvToolsExt.h": "nvToolsExt.h", "cuda/cmath": "cuda_std.h",
     "cublas.h": "cublas_v2.h",
     **dict.fromkeys(("cooperative_groups/reduce.h", "cooperative_groups/scan.h"), "cooperative_groups.h")}
 CANNOT_RUN = "the CUDA emulator cannot run"
@@ -58,8 +58,6 @@ EXTERN_FORM = "this form of extern __shared__ (write: extern __shared__ float na
 UNSUPPORTED = [
     (re.compile(r"\b(cudaTextureObject_t|cudaSurfaceObject_t|texture\s*<|tex[123]D\w*\s*[<(])"),
      "textures and surfaces"),
-    (re.compile(r"\bcuda::ptx\b|(?<!\bptx::)\bcp_async_bulk\w*"),
-     "cuda::ptx and other ways to TMA than common/ptx/ptx.cuh"),
     (re.compile(r"\bcudaLaunchKernelEx\w*"), "thread block clusters other than by __cluster_dims__"),
 ]
 EXTERN_SHARED = re.compile(r"\b(?:extern\s+(?:volatile\s+)?__shared__|__shared__\s+extern|"

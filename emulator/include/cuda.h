@@ -52,3 +52,8 @@ constexpr unsigned long long cudaEnableDefault = 0;
 cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned version,
                                              unsigned long long flags,
                                              cudaDriverEntryPointQueryResult* found = nullptr);
+inline cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function,
+                                           unsigned long long flags,
+                                           cudaDriverEntryPointQueryResult* found = nullptr) {
+    return cudaGetDriverEntryPointByVersion(symbol, function, 12000, flags, found);
+}

@@ -4,14 +4,13 @@
 
 #include <atomic>
 
-#include "common/ptx/ptx.cuh"
 #include "cooperative_groups.h"
 #include "cuda_pipeline.h"
+#include "emulator/include/hopper_calls.h"
 
 // clang-format off
 namespace emulator {
 void mbarrier_arrive_drop(uint64_t* barrier, const char* file, int line);
-unsigned mbarrier_phase(uint64_t* barrier, const char* file, int line);
 // Copies in the widest chunks that both addresses and the size allow: every `threads`th of them,
 // from chunk `rank` on. Inlined, so that it belongs to the line of the call.
 __forceinline__ void copy_in_chunks(void* to, const void* from, size_t bytes, const char* file, int line, size_t rank = 0,
@@ -37,21 +36,70 @@ struct barrier {  // of a block, in shared memory
     using arrival_token = unsigned;
     uint64_t word;
     // Copies that the thread has issued land at the latest when it arrives.
-    arrival_token arrive(EMULATOR_SITE) {
+    arrival_token arrive(int count = 1, EMULATOR_SITE) { return arrive_tx(count, 0, file, line); }
+    arrival_token arrive_tx(int count, int bytes, const char* file, int line) {
         emulator::wait_for_copies(0, file, line);
         const unsigned phase = emulator::mbarrier_phase(&word, file, line);
-        emulator::mbarrier_arrive(&word, file, line);
+        emulator::mbarrier_arrive_at(&word, count, bytes, file, line);
         return phase;
     }
-    void wait(arrival_token phase, EMULATOR_SITE) { emulator::mbarrier_wait_parity(&word, phase % 2, file, line); }
+    void wait(arrival_token phase, EMULATOR_SITE) { wait_parity(phase % 2, file, line); }
+    void wait_parity(bool parity, EMULATOR_SITE) { emulator::mbarrier_wait_parity(&word, parity, file, line); }
+    bool try_wait(arrival_token phase, EMULATOR_SITE) { return try_wait_parity(phase % 2, file, line); }
+    bool try_wait_parity(bool parity, EMULATOR_SITE) {
+        return emulator::mbarrier_try_wait_parity(&word, parity, file, line);
+    }
     void arrive_and_drop(EMULATOR_SITE) {
         emulator::wait_for_copies(0, file, line);
         emulator::mbarrier_arrive_drop(&word, file, line);
     }
-    void arrive_and_wait(EMULATOR_SITE) { wait(arrive(file, line), file, line); }
+    void arrive_and_wait(EMULATOR_SITE) { wait(arrive(1, file, line), file, line); }
 };
 template <thread_scope scope>
 void init(barrier<scope>* b, int arrivals, EMULATOR_SITE) { emulator::mbarrier_init(&b->word, arrivals, file, line); }
+
+// TMA, as the programming guide uses it: loads that a barrier counts, and stores that their thread waits for.
+namespace device {
+using Barrier = barrier<thread_scope_block>;
+inline uint64_t* barrier_native_handle(Barrier& b) { return &b.word; }
+inline unsigned barrier_arrive_tx(Barrier& b, int count, int bytes, EMULATOR_SITE) { return b.arrive_tx(count, bytes, file, line); }
+inline void barrier_expect_tx(Barrier& b, int bytes, EMULATOR_SITE) { emulator::mbarrier_expect_tx(&b.word, bytes, file, line); }
+template <class T, size_t alignment>
+void memcpy_async_tx(T* to, const T* from, aligned_size_t<alignment> bytes, Barrier& b, EMULATOR_SITE) {
+    static_assert(alignment >= 16, "bulk copies need an alignment of 16 bytes");
+    emulator::bulk_load(to, from, unsigned(bytes), &b.word, 0, file, line);
+}
+namespace experimental {
+inline void fence_proxy_async_shared_cta() { emulator::fence_proxy_async(); }
+inline void cp_async_bulk_commit_group() { emulator::cp_async_bulk_commit_group(); }
+template <int pending> void cp_async_bulk_wait_group_read(EMULATOR_SITE) {
+    emulator::cp_async_bulk_wait_group(pending, true, file, line);
+}
+inline void cp_async_bulk_global_to_shared(void* to, const void* from, uint32_t bytes, Barrier& b, EMULATOR_SITE) {
+    emulator::bulk_load(to, from, bytes, &b.word, 0, file, line);
+}
+inline void cp_async_bulk_shared_to_global(void* to, const void* from, uint32_t bytes, EMULATOR_SITE) {
+    emulator::bulk_store(to, from, bytes, file, line);
+}
+#define EMULATOR_TENSOR_COPIES(rank, parameters, ...)                                                                         \
+    inline void cp_async_bulk_tensor_##rank##d_global_to_shared(void* to, const CUtensorMap* map, EMULATOR_EACH parameters,   \
+                                                                Barrier& b, EMULATOR_SITE) {                                  \
+        emulator::bulk_tensor_load(to, map, {__VA_ARGS__}, rank, &b.word, 0, file, line);                                     \
+    }                                                                                                                         \
+    inline void cp_async_bulk_tensor_##rank##d_shared_to_global(const CUtensorMap* map, EMULATOR_EACH parameters,             \
+                                                                const void* from, EMULATOR_SITE) {                            \
+        emulator::bulk_tensor_store(map, {__VA_ARGS__}, rank, from, file, line);                                              \
+    }
+#define EMULATOR_EACH(...) __VA_ARGS__
+EMULATOR_TENSOR_COPIES(1, (int a), a)
+EMULATOR_TENSOR_COPIES(2, (int a, int c), a, c)
+EMULATOR_TENSOR_COPIES(3, (int a, int c, int d), a, c, d)
+EMULATOR_TENSOR_COPIES(4, (int a, int c, int d, int e), a, c, d, e)
+EMULATOR_TENSOR_COPIES(5, (int a, int c, int d, int e, int f), a, c, d, e, f)
+#undef EMULATOR_EACH
+#undef EMULATOR_TENSOR_COPIES
+}  // namespace experimental
+}  // namespace device
 
 template <thread_scope scope, unsigned stages> struct pipeline_shared_state {};
 // Of a thread, or of a block in which every thread is both a producer and a consumer.

@@ -12,6 +12,7 @@ foreach(program
     emulator_test_async_trace
     emulator_test_clusters_trace
     emulator_test_cublas_trace
+    emulator_test_cuda_ptx_trace
     emulator_test_curand_trace
     emulator_test_fragments_trace
     emulator_test_grid_trace

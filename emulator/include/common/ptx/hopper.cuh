@@ -8,9 +8,6 @@
 
 namespace emulator {
 
-int get_sreg_cluster_ctarank();
-void barrier_cluster_arrive(bool relaxed, const char* file, int line);
-void barrier_cluster_wait(const char* file, int line);
 void* mapa(void* pointer, int rank, const char* file, int line);
 void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
                           unsigned ranks, const char* file, int line);
