@@ -6,6 +6,7 @@ executes its string (ptx/).
                          emulator::in<4>(at) );
 
 The strings may be macros or have parameters of a macro between them: they stay as they are."""
+import functools
 import pathlib
 import re
 
@@ -19,6 +20,7 @@ BYTES = {"h": 2, "r": 4, "l": 8, "f": 4, "d": 8, "q": 16}  # of an operand; of a
 OPERAND = re.compile(r'\s*"(?P<constraint>[^"]*)"\s*(?P<value>\()')
 
 
+@functools.lru_cache
 def known():
     """The names of the instructions that the emulator has."""
     return re.findall(r'^    \{"([a-z_0-9.]+)",', TABLE.read_text(), re.MULTILINE)
@@ -28,7 +30,7 @@ def instructions(text):
     """The instructions in the strings of an asm statement's text, as far as they are written there."""
     strings = [m[0][1:-1] for m in TOKEN.finditer(text) if m[0].startswith('"')]
     text = re.sub(r"//.*?(?:\\n|$)|/\*.*?\*/", "", "".join(strings))
-    for statement in re.split(r"[;{}]|\\n|\\t|\n", text):
+    for statement in re.split(r"[;{}]", re.sub(r"\\[nt]", " ", text)):
         statement = re.sub(r"^\s*(?:[\w$]+\s*:(?!:))?\s*(?:@!?\S+)?", "", statement)
         if word := re.match(r"\s*([a-z][a-z_0-9]*(?:[.:]+[A-Za-z_0-9]+)*)(?=\s|$)", statement):
             yield word[1]
@@ -63,41 +65,53 @@ def passed(constraint):
     return f"emulator::{'out' if m[1] else 'in'}<{BYTES[m[2]]}>" if m and m[2] in BYTES else ""
 
 
-def edits(text, code, refuses):
-    """Yields (position, length, replacement) for each asm statement. refuses: one with an instruction that the emulator
-    lacks is refused here; otherwise when it is executed."""
+def statements(text, code):
+    """Yields (position, position of its parenthesis, positions of its colons and of the end) of each asm statement."""
     for m in ASM.finditer(code):
         head = re.compile(r"(?:[\s\\]|\b(?:volatile|__volatile__|__volatile)\b)*(\()").match(code, m.end())
         end = matching(code, head.start(1), "(", ")", 1) if head else -1
-        if end < 0:
+        colons = [*pieces(code, head.start(1), end, ":"), end] if end > 0 else []
+        if not colons or not text[head.end():colons[0]].strip("\\ \t\n"):
             raise Refused(m.start(), "inline PTX")
-        opening = head.start(1)
-        colons = [*pieces(code, opening, end, ":"), end]
-        if not text[opening + 1:colons[0]].strip("\\ \t\n"):
-            raise Refused(m.start(), "inline PTX")
-        operands, changes = [], []
-        for begin, close in list(zip(colons, colons[1:]))[:2]:  # outputs, inputs
-            commas = [begin, *pieces(code, begin, close, ","), close]
-            for start, stop in zip(commas, commas[1:]):
-                changes.append((start, 1, ""))  # the colon or comma
-                written = text[start + 1:stop].replace("\\\n", " \n")
-                if not written.strip():
+        yield m.start(), head.start(1), colons
+
+
+def operands(text, code, begin, end):
+    """Yields (position of the colon or comma before it, constraint, position of the value's parenthesis) of each
+    operand that follows the colon at `begin`; (position, None, None) of one that is empty."""
+    commas = [begin, *pieces(code, begin, end, ","), end]
+    for start, stop in zip(commas, commas[1:]):
+        written = text[start + 1:stop].replace("\\\n", " \n")
+        if not written.strip():
+            yield start, None, None
+            continue
+        if written.lstrip().startswith("["):
+            raise Refused(start, "an asm statement with names of operands, which nvcc refuses")
+        operand = OPERAND.match(written)
+        if not operand:
+            raise Refused(start, "an asm statement whose operands a macro holds")
+        yield start, operand["constraint"], start + 1 + operand.start("value")
+
+
+def edits(text, code, refuses):
+    """Yields (position, length, replacement) for each asm statement. refuses: one with an instruction that the emulator
+    lacks is refused here; otherwise when it is executed."""
+    for position, opening, colons in statements(text, code):
+        constraints, changes = [], []
+        for begin, end in list(zip(colons, colons[1:]))[:2]:  # outputs, inputs
+            for separator, constraint, value in operands(text, code, begin, end):
+                changes.append((separator, 1, ""))
+                if constraint is None:
                     continue
-                if written.lstrip().startswith("["):
-                    raise Refused(start, "an asm statement with names of operands, which nvcc refuses")
-                operand = OPERAND.match(written)
-                if not operand:
-                    raise Refused(start, "an asm statement whose operands a macro holds")
-                operands.append(operand["constraint"])
-                before = operand.start("value")
-                changes.append((start + 1, before, f", {passed(operand['constraint'])}"
-                                + line_ends(text[start + 1:start + 1 + before])))
-        changes += [(colon, end - colon, line_ends(text[colon:end])) for colon in colons[2:-1][:1]]  # the clobbers
-        if not all(map(CONSTRAINT.fullmatch, operands)):
+                constraints.append(constraint)
+                changes.append((separator + 1, value - separator - 1,
+                                f", {passed(constraint)}" + line_ends(text[separator + 1:value])))
+        if len(colons) > 3:  # the clobbers
+            changes.append((colons[2], colons[-1] - colons[2], line_ends(text[colons[2]:colons[-1]])))
+        if not all(map(CONSTRAINT.fullmatch, constraints)):
             continue  # the host's own
         if refuses and (lacking := refused(text[opening + 1:colons[0]])):
-            raise Refused(m.start(), f"inline PTX {lacking}")
+            raise Refused(position, f"inline PTX {lacking}")
         yield from changes
-        constraints = ",".join(operands)
-        yield (m.start(), opening + 1 - m.start(), f'emulator::inline_ptx(__FILE__, __LINE__, "{constraints}", '
-               + line_ends(text[m.start():opening]))
+        yield (position, opening + 1 - position, "emulator::inline_ptx(__FILE__, __LINE__, "
+               f'"{",".join(constraints)}", ' + line_ends(text[position:opening]))

@@ -119,6 +119,8 @@ INLINE_PTX = [
      '"=r", "mov.u32 %0, %%smid;" , emulator::out<4>(x[f(1, 2)]) );'),
     ('asm volatile("ld.u32 %0, [%1];"\n  : "=r"(x)  // :\n  : "l"(a ? b : c::d)\n  : "memory");',
      '"=r,l", "ld.u32 %0, [%1];"\n  , emulator::out<4>(x)  // :\n  , emulator::in<8>(a ? b : c::d)\n  );'),
+    ('asm("{.reg .pred p;\\n" "mma.sync.a {%0},\\n" "p;\\n DONE:}" :: "r"(x));',
+     '"r", "{.reg .pred p;\\n" "mma.sync.a {%0},\\n" "p;\\n DONE:}" , emulator::in<4>(x));'),
     ('#define WAIT(N) asm volatile("cp.async.wait_group %0;\\n" \\\n    :: "n"(N))\nx',
      '"n", "cp.async.wait_group %0;\\n" \\\n    , (N))\nx'),
     ('#define LOAD(type) asm(FORM #type " %0, [%1];" : "+f"(x), "=d"(y) : "l"(p))',
