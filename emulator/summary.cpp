@@ -171,12 +171,15 @@ void print(int code, void*) {
     if (compiled_for_tracing || !problems.empty())
         std::printf("\nThe emulator found%s\n", problems.empty() ? " nothing wrong." : ":");
     else std::printf("\nIt ran untraced: no access was counted, and no race was looked for.\n");
-    for (const std::string& problem : problems) {
-        std::string text = "  " + with_lines(problem);
+    const auto print = [](const std::string& said) {
+        std::string text = "  " + with_lines(said);
         for (size_t at = 0; (at = text.find('\n', at)) != text.npos; ++at)
             text.insert(at + 1, "  ");
         std::printf("%s\n", text.c_str());
-    }
+    };
+    for (const std::string& problem : problems) print(problem);
+    if (!counts().notes.empty()) std::printf("Perhaps meant:\n");
+    for (const std::string& note : counts().notes) print(note);
     if (arrays)
         std::printf("Never freed: %zu bytes of device memory, in %zu array%s.\n", leaked, arrays,
                     arrays == 1 ? "" : "s");

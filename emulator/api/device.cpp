@@ -18,9 +18,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+cudaError_t no_device(const char* call, int device) {
+    return emulator::decline(call, cudaErrorInvalidDevice,
+                             "device " + std::to_string(device) + "; the emulator has one, 0");
+}
+
 }  // namespace
 
 struct CUevent_st {
+    bool timed = true, recorded = false;
     Clock::time_point at{};
 };
 
@@ -33,7 +39,7 @@ cudaError_t cudaGetDevice(int* device) {
     return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int device) {
-    return device == 0 ? cudaSuccess : emulator::set_last_error(cudaErrorInvalidDevice);
+    return device == 0 ? cudaSuccess : no_device("cudaSetDevice", device);
 }
 
 cudaError_t cudaDeviceReset() {
@@ -49,7 +55,7 @@ cudaError_t cudaDeviceReset() {
 // Only three SMs, so that a grid of one block for each of them has to loop even over a small
 // matrix.
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
-    if (device != 0) return emulator::set_last_error(cudaErrorInvalidDevice);
+    if (device != 0) return no_device("cudaGetDeviceProperties", device);
     *p = {};
     std::strcpy(p->name, "CPU emulator");
     size_t free;
@@ -123,13 +129,17 @@ cudaError_t cudaStreamCreate(cudaStream_t* stream) {
     return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
 }
 
-cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned) {
+cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags) {
     *event = new CUevent_st;
+    (*event)->timed = !(flags & cudaEventDisableTiming);
     return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-    if (!event) return emulator::set_last_error(cudaErrorInvalidResourceHandle);
+    if (!event)
+        return emulator::refuse("cudaEventRecord", cudaErrorInvalidResourceHandle,
+                                "the event is null");
     if (const cudaError_t error = emulator::captures::record(event, stream)) return error;
+    event->recorded = true;
     event->at = Clock::now();
     if (!emulator::captured(stream)) emulator::streams::record(event, stream);
     return cudaSuccess;
@@ -142,7 +152,14 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     return cudaSuccess;
 }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {
-    if (!begin || !end) return emulator::set_last_error(cudaErrorInvalidResourceHandle);
+    for (const cudaEvent_t event : {begin, end})
+        if (!event || !event->recorded || !event->timed)
+            return emulator::refuse("cudaEventElapsedTime", cudaErrorInvalidResourceHandle,
+                                    std::string(event == begin ? "the first" : "the second") +
+                                        " event " +
+                                        (!event             ? "is null"
+                                         : !event->recorded ? "was never recorded"
+                                                            : "is created without timing"));
     *ms = std::chrono::duration<float, std::milli>(end->at - begin->at).count();
     return cudaSuccess;
 }

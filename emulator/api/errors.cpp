@@ -4,7 +4,11 @@
 
 #include <utility>
 
+#include "emulator/api/streams.h"
+#include "emulator/engine/device_memory.h"
 #include "emulator/engine/run.h"
+#include "emulator/trace/lines.h"
+#include "emulator/trace/report.h"
 
 namespace emulator {
 
@@ -12,6 +16,22 @@ static cudaError_t last = cudaSuccess;
 
 cudaError_t set_last_error(cudaError_t error) { return last = error; }
 cudaError_t last_error() { return last; }
+
+static std::string failure(const std::string& call, cudaError_t error) {
+    const std::string place = streams::place_in_stream();
+    return call + (place.empty() ? place_of_host() : " at " + place) + " fails, " +
+           cudaGetErrorString(error);
+}
+cudaError_t refuse(const std::string& call, cudaError_t error, const std::string& why) {
+    report_aloud(failure(call, error) + ": " + why);
+    return set_last_error(error);
+}
+cudaError_t decline(const std::string& call, cudaError_t error, const std::string& why) {
+    const std::string what = failure(call, error);
+    report_note(what, why);
+    if (error == cudaErrorMemoryAllocation) note_failed_allocation(what);
+    return set_last_error(error);
+}
 
 void errors::end_launch() {
     if (run.error && run.error != kEndedEarly) set_last_error(run.error);

@@ -28,6 +28,7 @@ using Before = std::set<cudaGraphNode_t>;
 
 struct Capture {
     cudaStream_t origin;
+    bool relaxed;  // cudaStreamCaptureModeRelaxed
     std::unique_ptr<CUgraph_st> graph;  // null: the capture has been invalidated
     std::map<cudaStream_t, Before> streams;  // that take part, the origin among them
     std::map<cudaEvent_t, Before> events;  // that were last recorded in one of them
@@ -52,16 +53,28 @@ bool blocks_default(const Capture& c) {
                        [](const auto& each) { return streams::is_blocking(each.first); });
 }
 
+bool any_failed;  // captures, so that a graph may be missing
+
+// The graph is null. That is no mistake of its own if it is because of a capture that has failed.
+cudaError_t no_graph(const char* call) {
+    return any_failed ? set_last_error(cudaErrorInvalidValue)
+                      : refuse(call, cudaErrorInvalidValue, "there is no graph");
+}
+
 // Invalidates the captures to which `concerned` applies, and returns the error if there are any.
 template <class Concerned>
-cudaError_t invalidate(const Concerned& concerned, cudaError_t error) {
-    bool any = false;
+cudaError_t invalidate(const Concerned& concerned, cudaError_t error, const char* call = "a call") {
+    bool any = false, any_valid = false;
     for (Capture& c : all)
         if (concerned(c)) {
-            c.graph = nullptr;
             any = true;
+            any_valid |= c.graph != nullptr;
+            c.graph = nullptr;
         }
-    return any ? set_last_error(error) : cudaSuccess;
+    if (!any) return cudaSuccess;
+    any_failed = true;
+    return any_valid ? refuse(call, error, "the capture of its graph ends with that")
+                     : set_last_error(error);
 }
 
 }  // namespace
@@ -79,6 +92,12 @@ cudaError_t host_waits_for(cudaEvent_t event) {
 }
 cudaError_t host_waits_for_all() {
     return invalidate([](const Capture&) { return true; }, cudaErrorStreamCaptureUnsupported);
+}
+
+// Source: CUDA runtime API, cudaThreadExchangeStreamCaptureMode().
+cudaError_t unsafe_call(const char* call) {
+    return invalidate([](const Capture& c) { return !c.relaxed; },
+                      cudaErrorStreamCaptureUnsupported, call);
 }
 
 cudaError_t record(cudaEvent_t event, cudaStream_t stream) {
@@ -130,23 +149,34 @@ cudaError_t capture(cudaStream_t stream, cudaGraphNode_t call) {
 
 using namespace emulator;
 
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
-    if (streams::is_default(stream)) return set_last_error(cudaErrorStreamCaptureUnsupported);
-    if (captured(stream)) return set_last_error(cudaErrorIllegalState);
-    all.push_back({stream, std::make_unique<CUgraph_st>(), {{stream, {}}}, {}});
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
+    const char* const call = "cudaStreamBeginCapture";
+    if (streams::is_default(stream))
+        return refuse(call, cudaErrorStreamCaptureUnsupported,
+                      "the default stream cannot be captured");
+    if (captured(stream)) return refuse(call, cudaErrorIllegalState, "the stream is captured");
+    all.push_back({stream,
+                   mode == cudaStreamCaptureModeRelaxed,
+                   std::make_unique<CUgraph_st>(),
+                   {{stream, {}}},
+                   {}});
     return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
     *graph = nullptr;
     Capture* const c = capture_of(stream);
-    if (!c) return set_last_error(cudaErrorIllegalState);
+    const char* const call = "cudaStreamEndCapture";
+    if (!c) return refuse(call, cudaErrorIllegalState, "the stream is not captured");
     const auto same = [&](const Capture& other) { return &other == c; };
-    if (stream != c->origin) return invalidate(same, cudaErrorStreamCaptureUnmatched);
+    if (stream != c->origin) return invalidate(same, cudaErrorStreamCaptureUnmatched, call);
     std::unique_ptr<CUgraph_st> captured_graph = std::move(c->graph);
     const bool joined = captured_graph && c->streams[stream].size() == captured_graph->nodes.size();
     all.remove_if(same);
     if (!captured_graph) return set_last_error(cudaErrorStreamCaptureInvalidated);
-    if (!joined) return set_last_error(cudaErrorStreamCaptureUnjoined);
+    any_failed |= !joined;
+    if (!joined)
+        return refuse(call, cudaErrorStreamCaptureUnjoined,
+                      "a stream that has joined has work for which this one does not wait");
     *graph = captured_graph.release();
     return cudaSuccess;
 }
@@ -159,7 +189,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
     return cudaSuccess;
 }
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
-    if (!graph) return set_last_error(cudaErrorInvalidValue);
+    if (!graph) return no_graph("cudaGraphGetNodes");
     const size_t there = graph->nodes.size();
     if (!nodes) {
         *count = there;
@@ -170,12 +200,13 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t*
     return cudaSuccess;
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
-    if (!graph) return set_last_error(cudaErrorInvalidValue);
+    if (exec) *exec = nullptr;
+    if (!graph) return no_graph("cudaGraphInstantiate");
     *exec = new CUgraphExec_st{*graph};
     return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
-    if (!exec) return set_last_error(cudaErrorInvalidValue);
+    if (!exec) return no_graph("cudaGraphLaunch");
     return in_stream(stream, [nodes = exec->nodes] {
         cudaError_t error = cudaSuccess;
         for (const auto& node : nodes)

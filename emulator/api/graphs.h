@@ -15,6 +15,8 @@ cudaError_t host_waits_for(cudaStream_t stream);
 cudaError_t host_waits_for(cudaEvent_t event);
 cudaError_t host_waits_for_all();
 cudaError_t record(cudaEvent_t event, cudaStream_t stream);
+// A call that is not put into a stream and that a graph would not repeat, such as cudaMalloc().
+cudaError_t unsafe_call(const char* call);
 cudaError_t wait(cudaStream_t stream, cudaEvent_t event);  // one of the two is captured
 
 void forget(cudaEvent_t event);

@@ -9,6 +9,7 @@
 #include <initializer_list>
 
 #include "emulator/api/errors.h"
+#include "emulator/api/graphs.h"
 #include "emulator/api/streams.h"
 #include "emulator/api/synchronize.h"
 #include "emulator/engine/accesses.h"
@@ -50,7 +51,7 @@ bool in_bounds(const void* pointer, size_t bytes, bool host_allowed) {
 // Describes an array of device memory, or what else the address is.
 std::string describe_array(const void* pointer) {
     const auto address = reinterpret_cast<uintptr_t>(pointer);
-    if (!pointer) return "a null pointer";
+    if (!pointer) return null_pointer();
     if (const Allocation* const a = find_allocation(address))
         return address == a->begin
                    ? "an array of " + std::to_string(a->end - a->begin) + " bytes"
@@ -62,26 +63,31 @@ std::string describe_array(const void* pointer) {
     return "no device memory";
 }
 
-// Reports a call that fails because of an argument.
-cudaError_t refuse(const char* call, const void* caller, cudaError_t error,
-                   const std::string& why) {
-    const std::string place = streams::place_in_stream();
-    report_aloud(
-        call +
-        (place.empty() ? place_of_call(reinterpret_cast<uintptr_t>(caller)) : " at " + place) +
-        " fails, " + cudaGetErrorString(error) + ": " + why);
-    return set_last_error(error);
+const char* kind_name(Memory kind) {
+    switch (kind) {
+        case Memory::device:
+            return "cudaMalloc's, which cudaFree() frees";
+        case Memory::managed:
+            return "cudaMallocManaged's, which cudaFree() frees";
+        case Memory::pinned:
+            return "cudaMallocHost's, which cudaFreeHost() frees";
+        case Memory::registered:
+            return "the host's own, which cudaHostUnregister() gives back";
+        case Memory::variables:
+            break;
+    }
+    return "a __device__ variable, which is never freed";
 }
+
 // what: the source or the destination.
-cudaError_t refuse_bytes(const char* call, const void* caller, size_t bytes, const char* what,
-                         const void* pointer) {
-    return refuse(call, caller, cudaErrorInvalidValue,
+cudaError_t refuse_bytes(const char* call, size_t bytes, const char* what, const void* pointer) {
+    return refuse(call, cudaErrorInvalidValue,
                   std::to_string(bytes) + " bytes " + what + " " + describe_array(pointer) +
                       (bytes >> 62 ? ", a number that has wrapped round" : ""));
 }
-cudaError_t refuse_pitch(const char* call, const void* caller, size_t width, size_t pitch) {
+cudaError_t refuse_pitch(const char* call, size_t width, size_t pitch) {
     return refuse(
-        call, caller, cudaErrorInvalidPitchValue,
+        call, cudaErrorInvalidPitchValue,
         "rows of " + std::to_string(width) + " bytes, every " + std::to_string(pitch) + " bytes");
 }
 
@@ -135,40 +141,54 @@ static double memory_needed(size_t bytes) {
     return printed_at_exit() ? 1.1 * double(bytes) : host_bytes(double(bytes));
 }
 
-static cudaError_t allocate(void** pointer, size_t bytes, Memory kind, const void* caller) {
+static cudaError_t allocate(const char* call, void** pointer, size_t bytes, Memory kind,
+                            const void* caller) {
     *pointer = nullptr;
     print_at_exit();
     if (bytes == 0) return cudaSuccess;
-    const size_t limit = memory_limit();
+    const size_t limit = memory_limit(), allocated = allocated_bytes(true);
     const bool large = bytes >> 20;  // to ask for the machine's memory takes longer than the rest
-    if (bytes > limit || allocated_bytes(true) + bytes > limit ||
-        (large && memory_needed(bytes) > available_memory()))
-        return set_last_error(cudaErrorMemoryAllocation);
+    const bool fits = bytes <= limit && allocated + bytes <= limit &&
+                      !(large && memory_needed(bytes) > available_memory());
     watchdog::install();
     const DeviceMemoryOpen open;
-    Allocation* const array = allocate_device_memory(bytes, kind);
-    if (!array) return set_last_error(cudaErrorMemoryAllocation);
+    Allocation* const array = fits ? allocate_device_memory(bytes, kind) : nullptr;
+    if (!array) {
+        const std::string left = std::to_string(limit - std::min(limit, allocated));
+        return decline(
+            call, cudaErrorMemoryAllocation,
+            std::to_string(bytes) + " bytes, but the emulated device has " + left + " left");
+    }
     array->caller = caller;
     if (kind == Memory::device) written::begin_array(*array);
     *pointer = reinterpret_cast<void*>(array->begin);
     return cudaSuccess;
 }
 cudaError_t cudaMalloc(void** pointer, size_t bytes) {
-    return allocate(pointer, bytes, Memory::device, __builtin_return_address(0));
+    if (const cudaError_t error = captures::unsafe_call("cudaMalloc")) return error;
+    return allocate("cudaMalloc", pointer, bytes, Memory::device, __builtin_return_address(0));
+}
+// In a captured stream it is a node of the graph. Here the graph has that memory from now on.
+cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) {
+    return allocate("cudaMallocAsync", pointer, bytes, Memory::device, __builtin_return_address(0));
 }
 cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned) {
-    return allocate(pointer, bytes, Memory::managed, __builtin_return_address(0));
+    return allocate("cudaMallocManaged", pointer, bytes, Memory::managed,
+                    __builtin_return_address(0));
 }
 cudaError_t cudaMallocHost(void** pointer, size_t bytes, unsigned) {
-    return allocate(pointer, bytes, Memory::pinned, __builtin_return_address(0));
+    return allocate("cudaMallocHost", pointer, bytes, Memory::pinned, __builtin_return_address(0));
 }
 
 cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned) {
-    if (!pointer || !bytes) return set_last_error(cudaErrorInvalidValue);
+    if (!pointer || !bytes)
+        return refuse("cudaHostRegister", cudaErrorInvalidValue,
+                      std::to_string(bytes) + " bytes at " + (pointer ? "an address" : "null"));
     const auto begin = reinterpret_cast<uintptr_t>(pointer);
     for (const Allocation& a : allocations)
         if (begin < a.end && a.begin < begin + bytes)
-            return set_last_error(cudaErrorHostMemoryAlreadyRegistered);
+            return decline("cudaHostRegister", cudaErrorHostMemoryAlreadyRegistered,
+                           "a part of these bytes is registered, or CUDA's own memory");
     add_allocation(pointer, bytes, Memory::registered);
     return cudaSuccess;
 }
@@ -180,37 +200,55 @@ static void free_memory(Allocation& a, const void* caller) {
     remove_allocation(a, caller);
 }
 void emulator::free_all_memory() {
-    while (!allocations.empty()) free_memory(allocations.back(), __builtin_return_address(0));
+    while (!allocations.empty()) free_memory(allocations.back(), nullptr);
 }
 
 // Frees memory that begins at `pointer` and is of one of these kinds. other: the error for all else.
-static cudaError_t free_memory(void* pointer, std::initializer_list<Memory> kinds,
+static cudaError_t free_memory(const char* call, void* pointer, std::initializer_list<Memory> kinds,
                                cudaError_t other, const void* caller) {
-    Allocation* const a = find_allocation(reinterpret_cast<uintptr_t>(pointer));
-    if (!a || a->begin != reinterpret_cast<uintptr_t>(pointer) ||
-        std::find(kinds.begin(), kinds.end(), a->kind) == kinds.end())
-        return set_last_error(other);
-    free_memory(*a, caller);
-    return cudaSuccess;
+    const auto address = reinterpret_cast<uintptr_t>(pointer);
+    Allocation* const a = find_allocation(address);
+    const bool its_kind = a && std::find(kinds.begin(), kinds.end(), a->kind) != kinds.end();
+    if (its_kind && a->begin == address) {
+        free_memory(*a, caller);
+        return cudaSuccess;
+    }
+    // The destructors of a program may come after its cudaDeviceReset(), and do no harm.
+    const Freed* const freed = find_freed(address);
+    if (!a && freed && !freed->caller) return set_last_error(other);
+    return refuse(call, other,
+                  a && !its_kind ? std::string("this memory is ") + kind_name(a->kind)
+                                 : describe_array(pointer));
 }
 cudaError_t cudaFree(void* pointer) {
+    if (const cudaError_t error = captures::unsafe_call("cudaFree")) return error;
     if (!pointer) return cudaSuccess;
-    return free_memory(pointer, {Memory::device, Memory::managed}, cudaErrorInvalidValue,
+    return free_memory("cudaFree", pointer, {Memory::device, Memory::managed},
+                       cudaErrorInvalidValue, __builtin_return_address(0));
+}
+cudaError_t emulator::free_async(void* pointer) {
+    return free_memory("cudaFreeAsync", pointer, {Memory::device}, cudaErrorInvalidValue,
                        __builtin_return_address(0));
 }
 cudaError_t cudaFreeHost(void* pointer) {
     if (!pointer) return cudaSuccess;
-    return free_memory(pointer, {Memory::pinned}, cudaErrorInvalidValue,
+    return free_memory("cudaFreeHost", pointer, {Memory::pinned}, cudaErrorInvalidValue,
                        __builtin_return_address(0));
 }
 cudaError_t cudaHostUnregister(void* pointer) {
-    return free_memory(pointer, {Memory::registered}, cudaErrorHostMemoryNotRegistered,
-                       __builtin_return_address(0));
+    return free_memory("cudaHostUnregister", pointer, {Memory::registered},
+                       cudaErrorHostMemoryNotRegistered, __builtin_return_address(0));
 }
 
 void emulator::leave_padding(void* begin, size_t pitch, size_t width, size_t height) {
     for (size_t row = 0; row < height && width < pitch; ++row)
         written::mark_all(static_cast<char*>(begin) + row * pitch + width, pitch - width);
+}
+
+static std::string direction_name(cudaMemcpyKind kind) {
+    return kind == cudaMemcpyHostToDevice   ? "cudaMemcpyHostToDevice"
+           : kind == cudaMemcpyDeviceToHost ? "cudaMemcpyDeviceToHost"
+                                            : "cudaMemcpyDeviceToDevice";
 }
 
 static cudaError_t copy(const char* call, void* to, const void* from, size_t bytes,
@@ -219,9 +257,21 @@ static cudaError_t copy(const char* call, void* to, const void* from, size_t byt
     if (bytes == 0) return cudaSuccess;
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-    if (!in_bounds(to, bytes, !to_device)) return refuse_bytes(call, caller, bytes, "to", to);
-    if (!in_bounds(from, bytes, !from_device))
-        return refuse_bytes(call, caller, bytes, "from", from);
+    const bool to_fits = in_bounds(to, bytes, !to_device);
+    if (!to_fits || !in_bounds(from, bytes, !from_device)) {
+        const auto owner = [](const void* p) {
+            return find_allocation(reinterpret_cast<uintptr_t>(p)) ? "device's" : "host's";
+        };
+        const auto is_host = [](const void* p) {
+            return !in_bounds(p, 1, false) && in_bounds(p, 1, true);
+        };
+        if ((to_device && is_host(to)) || (from_device && is_host(from)))
+            return refuse(call, cudaErrorInvalidValue,
+                          direction_name(kind) + ", but the destination is the " + owner(to) +
+                              " and the source the " + owner(from));
+        return to_fits ? refuse_bytes(call, bytes, "from", from)
+                       : refuse_bytes(call, bytes, "to", to);
+    }
     const DeviceMemoryOpen open;
     streams::copy(call, caller, to, from, bytes, host_waits(to) || host_waits(from));
     std::memmove(to, from, bytes);
@@ -235,7 +285,7 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
                          size_t width, size_t height, cudaMemcpyKind kind) {
     const void* const caller = __builtin_return_address(0);
     for (const size_t pitch : {to_pitch, from_pitch})
-        if (height && width > pitch) return refuse_pitch("cudaMemcpy2D", caller, width, pitch);
+        if (height && width > pitch) return refuse_pitch("cudaMemcpy2D", width, pitch);
     cudaError_t error = cudaSuccess;
     leave_padding(to, to_pitch, width, height);
     for (size_t row = 0; row < height && !error; ++row)
@@ -247,7 +297,7 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
 static cudaError_t fill(const char* call, void* to, int value, size_t bytes, const void* caller) {
     if (const cudaError_t error = may_start()) return error;
     if (bytes == 0) return cudaSuccess;
-    if (!in_bounds(to, bytes, false)) return refuse_bytes(call, caller, bytes, "in", to);
+    if (!in_bounds(to, bytes, false)) return refuse_bytes(call, bytes, "in", to);
     const DeviceMemoryOpen open;
     streams::copy(call, caller, to, nullptr, bytes, host_waits(to));
     std::memset(to, value, bytes);
@@ -259,7 +309,7 @@ cudaError_t cudaMemset(void* to, int value, size_t bytes) {
 }
 cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
     const void* const caller = __builtin_return_address(0);
-    if (height > 1 && width > pitch) return refuse_pitch("cudaMemset2D", caller, width, pitch);
+    if (height > 1 && width > pitch) return refuse_pitch("cudaMemset2D", width, pitch);
     cudaError_t error = cudaSuccess;
     leave_padding(to, pitch, width, height);
     for (size_t row = 0; row < height && !error; ++row)

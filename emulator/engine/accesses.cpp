@@ -246,7 +246,7 @@ std::string describe_address(uintptr_t address, int width) {
         if (near(a.begin, a.end))
             return distance(address, width, a.begin, a.end) + std::to_string(a.end - a.begin) +
                    " bytes of device memory";
-    if (address < 4096) return "a null pointer";
+    if (address < 4096) return null_pointer();
     return is_mapped(address)
                ? "not in device memory, but in the host's, which kernels cannot touch "
                  "(what a kernel itself allocates counts as the host's)"

@@ -123,7 +123,14 @@ const Freed* find_freed(uintptr_t address) {
     return nullptr;
 }
 
+static std::string& failed_allocation = *new std::string;
+void note_failed_allocation(const std::string& call) { failed_allocation = call; }
+std::string null_pointer() {
+    return "a null pointer" + (failed_allocation.empty() ? "" : " (" + failed_allocation + ")");
+}
+
 std::string freed_by(const Freed& memory) {
+    if (!memory.caller) return "freed (cudaDeviceReset)";
     const std::string place = place_of_call(memory.caller);
     return place.empty() ? "freed" : "freed (cudaFree" + place + ")";
 }

@@ -36,12 +36,15 @@ void remove_allocation(const Allocation& allocation, const void* caller);  // se
 void add_device_variables();  // the __device__ ones, which are there from the start
 struct Freed {
     uintptr_t begin, end;
-    uintptr_t caller;  // return address of the cudaFree()
+    uintptr_t caller;  // return address of the cudaFree(); 0: cudaDeviceReset() has freed it
 };
 // The array that was freed at this address or close to it, or null. Only the last arrays are
 // remembered, whose addresses nothing else has taken yet.
 const Freed* find_freed(uintptr_t address);
 std::string freed_by(const Freed& memory);  // "freed (cudaFree at mine.cu:31)"
+// "a null pointer", and the call that may have left it: of a failed cudaMalloc, the last one.
+std::string null_pointer();
+void note_failed_allocation(const std::string& call);
 // Host code that accesses device memory crashes, as with a GPU. The emulator itself may access it
 // while one of these objects exists.
 struct DeviceMemoryOpen {

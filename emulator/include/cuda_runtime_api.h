@@ -120,13 +120,17 @@ cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
-// Allocates exactly `bytes` and fills them with 0xff, so that floats are NaN until written.
+// Allocates exactly `bytes` and fills them with NaN.
 cudaError_t cudaMalloc(void** pointer, size_t bytes);
+cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream);
 cudaError_t cudaFree(void* pointer);
+namespace emulator {
+cudaError_t free_async(void* pointer);
+}
 inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream, EMULATOR_SITE) {
-    if (emulator::captured(stream)) return cudaFree(pointer);
+    if (emulator::captured(stream)) return emulator::free_async(pointer);
     return emulator::in_stream(
-        stream, [=] { return cudaFree(pointer); }, file, line);
+        stream, [=] { return emulator::free_async(pointer); }, file, line);
 }
 // Host memory that kernels may also access, as with unified addressing.
 cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags = cudaMemAttachGlobal);
@@ -161,8 +165,8 @@ EMULATOR_INLINE cudaError_t cudaMalloc(T** pointer, size_t bytes) {
     return cudaMalloc(reinterpret_cast<void**>(pointer), bytes);
 }
 template <class T>
-EMULATOR_INLINE cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t) {
-    return cudaMalloc(pointer, bytes);
+EMULATOR_INLINE cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t stream) {
+    return cudaMallocAsync(reinterpret_cast<void**>(pointer), bytes, stream);
 }
 
 using cudaMemPool_t = void*;

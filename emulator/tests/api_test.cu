@@ -90,15 +90,99 @@ TEST_F(Api, MemoryIsFreedByItsCall) {
         for (const auto& [call, other] : calls)
             if (call != right) {
                 EXPECT_EQ(call(pointer), other);
+                expect_failure({"fails..: this memory is "}, other);
             }
-    cudaGetLastError();
     read_variable<<<1, 1>>>(static_cast<int*>(device));
     expect_silence();
     for (const auto& [pointer, right] : all)
         if (right) {
             EXPECT_EQ(right(pointer), cudaSuccess);
-            EXPECT_NE(right(pointer), cudaSuccess) << "freed twice";
+            EXPECT_NE(right(pointer), cudaSuccess);
+            expect_some({pointer == own.data() ? "fails" : "fails..memory that is freed"});
         }
+}
+
+// Where the call stands is known from the debug info of the traced build.
+std::string call_at(const std::string& call, const std::string& mark) {
+    return call + (emulator::tracing() ? " at @" + mark : "") + " fails, ";
+}
+
+// Each is reported, whether the program looks at the error or not.
+TEST_F(Api, CallsThatFail) {
+    Device<char> d(100);
+    float ms;
+    cudaEvent_t events[3];
+    cudaStream_t stream;
+    cudaGraphExec_t graph;
+    for (cudaEvent_t& event : events) cudaEventCreate(&event, cudaEventDisableTiming);
+    cudaEventCreate(&events[0]);
+    cudaEventRecord(events[0]);
+    cudaEventRecord(events[1]);
+    cudaStreamCreate(&stream);
+    cudaFree(&ms);  // @host
+    expect_failure({call_at("cudaFree", "host") + "invalid argument: no device memory"},
+                   cudaErrorInvalidValue);
+    cudaFree(d.data + 1);  // @inside
+    expect_failure({call_at("cudaFree", "inside") + "..the last 99 of an array of 100 bytes"},
+                   cudaErrorInvalidValue);
+    cudaEventRecord(nullptr);  // @record
+    expect_failure({call_at("cudaEventRecord", "record") + "..: the event is null"},
+                   cudaErrorInvalidResourceHandle);
+    cudaEventElapsedTime(&ms, events[0], nullptr);  // @no_event
+    expect_failure({call_at("cudaEventElapsedTime", "no_event") + "..the second event is null"},
+                   cudaErrorInvalidResourceHandle);
+    cudaEventElapsedTime(&ms, events[2], events[0]);  // @elapsed
+    expect_failure({call_at("cudaEventElapsedTime", "elapsed") + "..the first event was never"},
+                   cudaErrorInvalidResourceHandle);
+    cudaEventElapsedTime(&ms, events[0], events[1]);  // @untimed
+    expect_failure({call_at("cudaEventElapsedTime", "untimed") + "..without timing"},
+                   cudaErrorInvalidResourceHandle);
+    cudaStreamBeginCapture(nullptr);  // @capture
+    expect_failure({call_at("cudaStreamBeginCapture", "capture") + "..the default stream"},
+                   cudaErrorStreamCaptureUnsupported);
+    cudaGraphInstantiate(&graph, nullptr);  // @no_graph
+    expect_failure({call_at("cudaGraphInstantiate", "no_graph") + "..there is no graph"},
+                   cudaErrorInvalidValue);
+    EXPECT_EQ(graph, nullptr);
+    for (cudaEvent_t event : events) cudaEventDestroy(event);
+}
+
+__global__ void store_at(int* p) { *p = 1; }
+
+// A program may try these. If nothing else is wrong, nothing is reported, but it is noted; a kernel
+// that uses the null pointer says where it comes from.
+TEST_F(Api, CallsThatMayFail) {
+    int* p;
+    std::vector<char> own(256);
+    for (int i = 0; i < 2; ++i) cudaMalloc(&p, size_t(1) << 60);  // @too_much
+    cudaSetDevice(1);  // @device
+    cudaHostRegister(own.data(), 256, 0);
+    cudaHostRegister(own.data(), 256, 0);  // @register
+    cudaHostUnregister(own.data());
+    cudaGetLastError();
+    const std::vector<std::string> notes = emulator::counts().notes;
+    const std::string expected[] = {
+        call_at("cudaMalloc", "too_much") + "out of memory: 1152921504606846976 bytes, but",
+        call_at("cudaSetDevice", "device") + "invalid device ordinal",
+        call_at("cudaHostRegister", "register") + "part or all of"};
+    ASSERT_EQ(notes.size(), std::size(expected));
+    for (size_t i = 0; i < notes.size(); ++i)
+        EXPECT_EQ(named(notes[i]).find(expected[i]), 0u) << notes[i];
+    expect_silence();
+    if (!emulator::tracing()) return;
+    store_at<<<1, 1>>>(p);
+    expect_failure({"a null pointer (cudaMalloc at @too_much fails, out of memory)"},
+                   cudaErrorIllegalAddress);
+}
+
+// What the destructors of a program free after its cudaDeviceReset() does no harm.
+TEST_F(Api, MemoryFreedAfterAReset) {
+    void* p;
+    cudaMalloc(&p, 256);
+    cudaDeviceReset();
+    EXPECT_EQ(cudaFree(p), cudaErrorInvalidValue);
+    cudaGetLastError();
+    expect_silence();
 }
 
 TEST_F(Api, HostMemoryIsRegisteredOnce) {
@@ -148,8 +232,14 @@ TEST_F(Api, CopiesThatFail) {
     expect(error, "cudaMemcpy.." + (at.empty() ? at : at + "copy_to") +
                       "..101 bytes to an array of 100 bytes");
     error = cudaMemcpyAsync(host, host + 50, 10, cudaMemcpyDeviceToHost);  // @copy_from
-    expect(error, "cudaMemcpy.." + (at.empty() ? at : at + "copy_from") +
-                      "..10 bytes from no device memory");
+    expect(
+        error,
+        "cudaMemcpy.." + (at.empty() ? at : at + "copy_from") +
+            "..cudaMemcpyDeviceToHost, but the destination is the host's and the source the host's");
+    error = cudaMemcpy(host, d.data, 9, cudaMemcpyHostToDevice);  // @direction
+    expect(error, call_at("cudaMemcpy", "direction") +
+                      "invalid argument: cudaMemcpyHostToDevice, but the destination is "
+                      "the host's and the source the device's");
     cudaFree(d.data);  // @freed
     error = cudaMemset(d.data, 0, 1);
     expect(error, "1 bytes in memory that is freed.." + (at.empty() ? at : at + "freed"));

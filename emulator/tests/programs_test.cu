@@ -362,8 +362,8 @@ TEST_F(Graphs, OfTwoStreams) {
     EXPECT_TRUE(count == 2 && both[0] && both[1] && both[0] != both[1] && !both[2]);
     count = 1;
     EXPECT_TRUE(!cudaGraphGetNodes(graph, both, &count) && count == 1 && both[0]);
-    EXPECT_EQ(cudaGraphGetNodes(nullptr, nullptr, &count), cudaErrorInvalidValue);
-    cudaGetLastError();
+    cudaGraphGetNodes(nullptr, nullptr, &count);
+    expect_failure({"cudaGraphGetNodes..there is no graph"}, cudaErrorInvalidValue);
 
     const cudaGraphExec_t exec = instantiated();
     for (int i = 0; i < 3; ++i) EXPECT_EQ(cudaGraphLaunch(exec, stream), cudaSuccess);
@@ -403,8 +403,8 @@ TEST_F(Graphs, StreamsBesideACapture) {
     order(second, other, joined);
     EXPECT_EQ(cudaEventSynchronize(joined), cudaSuccess);
     EXPECT_EQ(status(second), cudaStreamCaptureStatusNone);
-    EXPECT_EQ(cudaStreamBeginCapture(stream), cudaErrorIllegalState);
-    cudaGetLastError();
+    cudaStreamBeginCapture(stream);
+    expect_failure({"cudaStreamBeginCapture..the stream is captured"}, cudaErrorIllegalState);
     cudaGraph_t of_other;
     EXPECT_EQ(cudaStreamBeginCapture(other), cudaSuccess);
     cudaMemsetAsync(out.data, 0, 256, other);
@@ -436,7 +436,7 @@ TEST_F(Graphs, CapturesThatAreInvalidated) {
         reverse<<<1, 64, 0, in_stream>>>(out.data, in.data);
         return cudaPeekAtLastError();
     };
-    int host[64] = {};
+    int host[64] = {}, *allocated;
     const std::pair<cudaError_t, std::function<cudaError_t()>> mistakes[] = {
         {cudaErrorStreamCaptureUnsupported, [&] { return cudaDeviceSynchronize(); }},
         {cudaErrorStreamCaptureUnsupported, [&] { return cudaStreamSynchronize(stream); }},
@@ -461,6 +461,8 @@ TEST_F(Graphs, CapturesThatAreInvalidated) {
              return error;
          }},
         {cudaErrorStreamCaptureUnmatched, [&] { return cudaStreamEndCapture(second, &graph); }},
+        {cudaErrorStreamCaptureUnsupported, [&] { return cudaMalloc(&allocated, 256); }},
+        {cudaErrorStreamCaptureUnsupported, [&] { return cudaFree(nullptr); }},
     };
     for (const auto& [error, mistake] : mistakes) {
         SCOPED_TRACE(cudaGetErrorName(error));
@@ -476,7 +478,8 @@ TEST_F(Graphs, CapturesThatAreInvalidated) {
         EXPECT_EQ(graph, nullptr);
         EXPECT_EQ(status(second), cudaStreamCaptureStatusNone);
         EXPECT_EQ(out.host()[0], 0x01010101) << "nothing has run";
-        cudaGetLastError();
+        expect_failure({std::string("fails, ") + cudaGetErrorString(error)},
+                       cudaErrorStreamCaptureInvalidated);
     }
     EXPECT_EQ(host[0], 0) << "a callback that is refused is not called";
     cudaStreamBeginCapture(stream);
@@ -487,6 +490,12 @@ TEST_F(Graphs, CapturesThatAreInvalidated) {
     EXPECT_EQ(cudaGraphInstantiate(nullptr, graph), cudaErrorInvalidValue);
     EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaErrorIllegalState);
     EXPECT_EQ(cudaStreamBeginCapture(nullptr), cudaErrorStreamCaptureUnsupported);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
+    EXPECT_EQ(cudaMalloc(&allocated, 256), cudaSuccess);
+    EXPECT_EQ(cudaFree(allocated), cudaSuccess);
+    EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    cudaGraphDestroy(graph);
+    expect_some({"cudaStreamEndCapture..fails"});
     // To ask whether the default stream is captured fails without harm.
     cudaStreamCaptureStatus ignored;
     cudaStreamBeginCapture(stream);

@@ -2,6 +2,7 @@
 
 #include "emulator/trace/lines.h"
 
+#include <execinfo.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -248,6 +249,16 @@ std::vector<std::string> find_lines(const std::vector<uintptr_t>& return_address
 std::string place_of_call(uintptr_t return_address) {
     const std::string line = find_lines({return_address})[0];
     return line.empty() ? "" : " at " + line;
+}
+
+std::string place_of_host() {
+    void* callers[64];
+    const int count = backtrace(callers, 64);
+    std::vector<uintptr_t> addresses;
+    for (int i = 0; i < count; ++i) addresses.push_back(reinterpret_cast<uintptr_t>(callers[i]));
+    for (const std::string& line : find_lines(addresses))
+        if (!line.empty()) return " at " + line;
+    return "";
 }
 
 }  // namespace emulator

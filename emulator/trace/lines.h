@@ -18,6 +18,9 @@ std::vector<std::vector<std::string>> find_inlined_lines(
 
 // The caller of a runtime function, " at mine.cu:31"; "" if there is no debug info.
 std::string place_of_call(uintptr_t return_address);
+// The innermost line of the program's own that the host is at, " at mine.cu:31"; "" if there is no
+// debug info.
+std::string place_of_host();
 
 // The text of the source line at a place that a report names, such as "mine.cu:31"; "" if it is not
 // known.

@@ -23,6 +23,7 @@ namespace {
 constexpr unsigned kMaxProblems = 20;
 
 std::vector<std::string> problems;  // without the conflicts
+std::vector<std::string> notes;
 int silences;  // how many exist
 
 }  // namespace
@@ -52,6 +53,13 @@ void report_once(const std::string& problem, const std::string& who) {
         if (other.compare(0, head.size(), head) == 0) return;
     report_problem(problem + " (" + who + ")");
 }
+void report_note(const std::string& what, const std::string& why) {
+    print_at_exit();
+    const std::string head = folders_once(what) + ": ";
+    for (const std::string& note : notes)
+        if (note.compare(0, head.size(), head) == 0) return;
+    notes.push_back(head + why);
+}
 void report_aloud(const std::string& problem) {
     report_problem(problem);
     if (silences || printed_at_exit()) return;
@@ -74,6 +82,7 @@ std::vector<std::string> problems_uncounted() { return all_problems(false); }
 void reset_counts() {
     totals = Counts();
     problems.clear();
+    notes.clear();
     forget_conflicts();
     ++resets;
     for (Site& site : all_sites()) {
@@ -111,6 +120,7 @@ const Counts& counts() {
     result.problems.assign(all.begin(), all.begin() + shown);
     if (all.size() > shown)
         result.problems.push_back("... and " + std::to_string(all.size() - shown) + " more");
+    result.notes = notes;
     return result;
 }
 

@@ -1,0 +1,25 @@
+// An illegal memory access was encountered, in a kernel that worked a moment ago.
+// Cause: its array was freed before the launch, in place of another one, and is freed again at the end.
+// Source: own
+// Says: freed (cudaFree at
+// Says: fails, invalid argument: memory that is freed
+#include <cstdio>
+
+__global__ void fill(float* p) { p[threadIdx.x] = 1; }  // <- here
+
+int main() {
+    float *scratch, *d;
+    cudaMalloc(&scratch, 128);
+    cudaMalloc(&d, 128);
+#ifdef FIXED
+    cudaFree(scratch);
+#else
+    cudaFree(d);  // <- here
+#endif
+    fill<<<1, 32>>>(d);
+    std::printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));
+    cudaFree(d);  // <- here
+#ifndef FIXED
+    cudaFree(scratch);
+#endif
+}
