@@ -1,5 +1,5 @@
 // One thread computes one element of C, the dot product of a row of A and a column of B. The 32
-// lanes of a warp compute 32 neighbours in a row of C. So each load of B reads 128 contiguous bytes
+// lanes of a warp compute 32 adjacent elements of C. So each load of B reads 128 contiguous bytes
 // (it is coalesced), and each load of A reads one address for the whole warp (a broadcast).
 //
 //                B  K x N

@@ -2,10 +2,10 @@
 // and eight of B then feed 64 multiply-adds instead of 8: 2 flop per byte instead of 0.25.
 //
 //                    B  K x N
-//                    . [=== 8 ===] .     b: 8 neighbours in a row of B
+//                    . [=== 8 ===] .     b: 8 adjacent elements of a row of B
 //    A  M x K        C  M x N
 //    . | .           .  . . . . .  .
-//    . 8 .           . [  8 x 8  ] .     a: 8 neighbours in a column of A
+//    . 8 .           . [  8 x 8  ] .     a: 8 adjacent elements of a column of A
 //    . | .           .  . . . . .  .
 //
 // Changed:  a thread computes 8 x 8 elements of C, and a block of 16 x 16 threads 128 x 128.

@@ -1,5 +1,5 @@
-// A thread loads and stores 16 bytes, four neighbours, with one instruction. One request of a warp
-// then uses its 16 sectors whole, where four requests each used a quarter of them before.
+// A thread loads and stores 16 bytes, four adjacent elements, with one instruction. A request of a
+// warp then uses its 16 sectors whole, where four requests each used a quarter of them before.
 //
 //                    B  K x N
 //                    8 [== 128 ==] .     8 rows of B's tile -> Bs
@@ -109,8 +109,8 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its kThreadM + kThreadN operands at every k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kTileK) * kTileK;
-    return threads * depth * (kThreadM + kThreadN) * sizeof(float);
+    const double padded_k = std::ceil(K / kTileK) * kTileK;
+    return threads * padded_k * (kThreadM + kThreadN) * sizeof(float);
 }
 
 int main(int argc, char** argv) {

@@ -1,5 +1,5 @@
 // The same bytes in fewer wavefronts. A pad and another arrangement of the lanes remove the bank
-// conflicts of shared memory. In serpentine order neighbouring multiply-adds share an operand.
+// conflicts of shared memory. In serpentine order consecutive multiply-adds share an operand.
 //
 //                    B  K x N
 //                    8 [== 128 ==] .     8 rows of B's tile -> Bs
@@ -122,8 +122,8 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its kThreadM + kThreadN operands at every k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kTileK) * kTileK;
-    return threads * depth * (kThreadM + kThreadN) * sizeof(float);
+    const double padded_k = std::ceil(K / kTileK) * kTileK;
+    return threads * padded_k * (kThreadM + kThreadN) * sizeof(float);
 }
 
 int main(int argc, char** argv) {

@@ -1,5 +1,5 @@
-// The tiles exist twice. While one pair is multiplied, the next tiles are on their way from global
-// memory. They are stored into the other pair, which no thread reads: one barrier is then enough.
+// The tiles exist twice. While one pair is multiplied, the loads of the next tiles are in flight.
+// These are stored into the other pair, which no thread reads: one barrier is then enough.
 //
 //    multiply  0   1   2   3   4   5   6   7   | 0   1   2   3   4  ...  outer product As[s] Bs[s]
 //    load      T1                              | T2                      global memory -> registers
@@ -111,8 +111,8 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its kThreadM + kThreadN operands at every k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kTileK) * kTileK;
-    return threads * depth * (kThreadM + kThreadN) * sizeof(float);
+    const double padded_k = std::ceil(K / kTileK) * kTileK;
+    return threads * padded_k * (kThreadM + kThreadN) * sizeof(float);
 }
 
 int main(int argc, char** argv) {

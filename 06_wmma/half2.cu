@@ -1,7 +1,7 @@
 // The product in FP16 without tensor cores, for comparison. An f16x2 instruction does two
-// multiply-adds. It is 05 with a pair of halves in the place of each float: two neighbours in a row
-// of B and C, and (a, a) for A. A thread's 8 x 16 elements take as many registers and instructions
-// as 8 x 8 floats.
+// multiply-adds. It is 05 with a pair of halves in the place of each float: two adjacent
+// elements of a row of B and C, and (a, a) for A. A thread's 8 x 16 elements take as many registers
+// and instructions as 8 x 8 floats.
 //
 // Changed:  (from 05) pairs of halves; tiles twice as wide; the accumulators are FP16, too.
 #include <cuda_fp16.h>
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(kThreads, 2)
             }
             load_fragments(s < kTileK - 1 ? buffer : buffer ^ 1, (s + 1) % kTileK);
             // Two rows at a time, in serpentine order: the two FMA pipes, which execute pairs of
-            // halves as well, take turns, and the next instruction of each shares an operand with
+            // halves as well, alternate, and the next instruction of each shares an operand with
             // its last.
             for (int i = 0; i < kThreadM; i += 2)
                 for (int at = 0; at < kThreadN / 2; ++at) {
@@ -136,8 +136,8 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its kThreadM pairs and kThreadN halves at every k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kTileK) * kTileK + 1;  // + 1: fragments read ahead
-    return threads * depth * (2 * kThreadM + kThreadN) * sizeof(half);
+    const double padded_k = std::ceil(K / kTileK) * kTileK + 1;  // + 1: fragments read ahead
+    return threads * padded_k * (2 * kThreadM + kThreadN) * sizeof(half);
 }
 
 int main(int argc, char** argv) {

@@ -35,7 +35,7 @@ constexpr int kWarp = 32;  // the Tensor Core article's name, `warpSize`, is res
 // multiples of 32 bytes. cudaMalloc returns multiples of at least 256; 16 halves are 32 bytes, 16
 // floats 64.
 
-// "Tensorコアを使ってみた": everything is column-major, and the sums are halves, too.
+// "Tensorコアを使ってみた": everything is column-major, and the accumulators are halves, too.
 __global__ void matmul_16x16(const half* A, const half* B, half* C) {
     wmma::fragment<wmma::matrix_a, kEdge, kEdge, kEdge, half, wmma::col_major> a_frag;
     wmma::fragment<wmma::matrix_b, kEdge, kEdge, kEdge, half, wmma::col_major> b_frag;

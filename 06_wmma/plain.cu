@@ -68,8 +68,8 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each warp reads 1 + 1 fragments for every 16 values of k, and C at the end.
 double shared_loaded_bytes(double M, double N, double K) {
     const double warps = std::ceil(M / kTileM) * std::ceil(N / kTileN);
-    const double depth = std::ceil(K / kTileK) * kTileK;
-    return warps * depth * (1 + 1) * 16 * sizeof(half) + M * N * sizeof(float);
+    const double padded_k = std::ceil(K / kTileK) * kTileK;
+    return warps * padded_k * (1 + 1) * 16 * sizeof(half) + M * N * sizeof(float);
 }
 
 int main(int argc, char** argv) {

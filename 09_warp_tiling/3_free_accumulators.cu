@@ -1,5 +1,5 @@
 // Each accumulator is stored by itself and may lie in any register. A 16-byte store ties four of
-// them to neighbouring registers: many multiply-adds then fetch three operands from one bank.
+// them to consecutive registers: many multiply-adds then fetch three operands from one bank.
 //
 //    register R lies in bank R % 2      a[12]  b[0]   acc[12][0]
 //    acc[12][0 .. 3] stored as float4   R28    R52    R156        three from one bank: it must wait
@@ -117,8 +117,8 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its kThreadM + kThreadN operands at every k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kTileK) * kTileK + 1;  // + 1: fragments read ahead
-    return threads * depth * (kThreadM + kThreadN) * sizeof(float);
+    const double padded_k = std::ceil(K / kTileK) * kTileK + 1;  // + 1: fragments read ahead
+    return threads * padded_k * (kThreadM + kThreadN) * sizeof(float);
 }
 
 int main(int argc, char** argv) {

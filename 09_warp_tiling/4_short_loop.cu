@@ -48,8 +48,8 @@ __global__ void __launch_bounds__(kThreads, 1)
     const float* b_from = B + size_t(b_k) * N + tile_col + b_col;
     const int b_valid = N - tile_col - b_col;
 
-    // Where this thread copies to and where it reads. `other` floats further is the other buffer,
-    // before or behind.
+    // Where this thread copies to and where it reads. The other buffer lies `other` floats away,
+    // after this one or before it.
     float *a_to = &tiles[0].As[a_k][a_row], *b_to = &tiles[0].Bs[b_k][b_col];
     const float *a_at = &tiles[0].As[0][row], *b_at = &tiles[0].Bs[0][col];
     int other = sizeof(Tiles) / sizeof(float);
@@ -130,8 +130,8 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its kThreadM + kThreadN operands at every k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kTileK) * kTileK + 1;  // + 1: fragments read ahead
-    return threads * depth * (kThreadM + kThreadN) * sizeof(float);
+    const double padded_k = std::ceil(K / kTileK) * kTileK + 1;  // + 1: fragments read ahead
+    return threads * padded_k * (kThreadM + kThreadN) * sizeof(float);
 }
 
 int main(int argc, char** argv) {

@@ -1,12 +1,12 @@
 // Split-K for the last wave: whole tiles of C are assigned as long as there is one for each SM. The
-// rest of them are cut along K into slices, whose products are added up in C.
+// rest of them are split along K into slices, whose products are added up in C.
 //
 //    8192: 2048 tiles, 132 SMs
 //    |   0 ..  131 | 132 ..  263 | ... | 1848 .. 1979 |    15 waves of whole tiles
-//    | 1980 ... 2047, each cut into 9 slices |             5 waves of a ninth of a tile, where 68
+//    | 1980 ... 2047, each split into 9 slices |           5 waves of a ninth of a tile, where 68
 //                                                          whole tiles would leave 64 SMs idle
 //
-// Changed:  work() hands out tiles and slices; a block computes its slice; zeros, then atomicAdd.
+// Changed:  work() assigns tiles and slices; a block computes its slice; zeros, then atomicAdd.
 #include "common/ptx/ptx.cuh"
 #include "common/stage.h"
 
@@ -16,7 +16,7 @@ constexpr int kTileM = 8 * kThreadM;  // rows of C per block
 constexpr int kTileN = 32 * kThreadN;  // columns of C per block
 constexpr int kThreads = 8 * 32;
 constexpr int kTileK = 8;  // extent of the tiles along k
-constexpr int kStepsLost = 16;  // what a slice costs beside its own k-tiles, in k-tiles
+constexpr int kSliceOverhead = 16;  // time of a slice besides its own k-tiles, in k-tiles
 constexpr int kPad = 8;  // a warp's copies of 8 rows by 4 k go to 32 different banks
 constexpr int kPitchA = kTileM + kPad;  // from one k of A's tile to the next
 
@@ -34,8 +34,8 @@ __global__ void __launch_bounds__(kThreads, 1)
     const int tile = first + blockIdx.x / slices, slice = blockIdx.x % slices;
     const int tile_row = tile / tiles_n * kTileM;
     const int tile_col = tile % tiles_n * kTileN;
-    const int depth = ceil_div(ceil_div(K, kTileK), slices) * kTileK;  // of a slice: whole k-tiles
-    const int k_begin = slice * depth, k_end = min(k_begin + depth, K);
+    const int slice_k = ceil_div(ceil_div(K, kTileK), slices) * kTileK;  // whole k-tiles
+    const int k_begin = slice * slice_k, k_end = min(k_begin + slice_k, K);
     // The warp tile is 64 x 64; a lane owns eight 4 x 4 sub-tiles, 16 rows and 32 columns apart.
     // Lanes that differ only in bit 0 read the same words of As, only in bit 1 the same of Bs: a
     // 16-byte read then takes 2 wavefronts, not 4.
@@ -54,8 +54,8 @@ __global__ void __launch_bounds__(kThreads, 1)
     const float* b_from = B + size_t(k_begin + b_k) * N + tile_col + b_col;
     const int b_valid = N - tile_col - b_col;
 
-    // Where this thread copies to and where it reads. `other` floats further is the other buffer,
-    // before or behind.
+    // Where this thread copies to and where it reads. The other buffer lies `other` floats away,
+    // after this one or before it.
     float *a_to = &tiles[0].As[a_k][a_row], *b_to = &tiles[0].Bs[b_k][b_col];
     const float *a_at = &tiles[0].As[0][row], *b_at = &tiles[0].Bs[0][col];
     int other = sizeof(Tiles) / sizeof(float);
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         }
     }
 
-    auto for_each_sum = [&](auto write) {
+    auto for_each_element = [&](auto write) {
         for (int i = 0; i < kThreadM; ++i)
             for (int j = 0; j < kThreadN; ++j) {
                 const int c_row = tile_row + row + i / 4 * 16 + i % 4;
@@ -121,26 +121,26 @@ __global__ void __launch_bounds__(kThreads, 1)
                 if (c_row < M && c_col < N) write(C[size_t(c_row) * N + c_col], acc[i][j]);
             }
     };
-    if (slices == 1) for_each_sum([](float& c, float sum) { c = sum; });
-    else for_each_sum([](float& c, float sum) { atomicAdd(&c, sum); });
+    if (slices == 1) for_each_element([](float& c, float sum) { c = sum; });
+    else for_each_element([](float& c, float sum) { atomicAdd(&c, sum); });
 }
 
-// How C's tiles are handed out: whole ones as long as there is one for each SM, and then, where
-// that is faster, the rest in slices along K.
+// How C's tiles are assigned to blocks: whole ones as long as there is one for each SM, and then,
+// where that is faster, the rest in slices along K.
 struct Work {
-    int whole, rest, slices;  // tiles that are whole, tiles that are cut, slices of each
+    int whole, rest, slices;  // whole tiles, tiles that are split, slices of each
 };
 
 Work work(int M, int N, int K) {
-    const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN), steps = ceil_div(K, kTileK);
+    const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN), k_tiles = ceil_div(K, kTileK);
     const int at_once = sm_count(), rest = tiles % at_once;
     Work best = {tiles, 0, 1};
-    for (int slices = 2, least = steps; rest && slices <= min(steps, at_once); ++slices) {
-        const int slice_steps = ceil_div(steps, slices);
-        const int time = ceil_div(rest * slices, at_once) * (slice_steps + kStepsLost);
+    for (int slices = 2, least = k_tiles; rest && slices <= min(k_tiles, at_once); ++slices) {
+        const int slice_k_tiles = ceil_div(k_tiles, slices);
+        const int time = ceil_div(rest * slices, at_once) * (slice_k_tiles + kSliceOverhead);
         if (time < least) {
             least = time;
-            best = {tiles - rest, rest, ceil_div(steps, slice_steps)};
+            best = {tiles - rest, rest, ceil_div(k_tiles, slice_k_tiles)};
         }
     }
     return best;
@@ -158,7 +158,7 @@ void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C
     if (rest) kernel<<<rest * slices, kThreads>>>(M, N, K, A, B, C, whole, slices);
 }
 
-// A, filled up to whole tiles, is loaded once per column of tiles, B once per row of tiles.
+// A, padded to whole tiles along M, is loaded once per column of tiles, B once per row of tiles.
 double loaded_elements(double M, double N, double K) {
     return K * std::ceil(M / kTileM) * (kTileM * std::ceil(N / kTileN) + N);
 }
@@ -166,11 +166,11 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its kThreadM + kThreadN operands at every k.
 double shared_loaded_bytes(double M, double N, double K) {
     const auto [whole, rest, slices] = work(M, N, K);
-    const double depth = (whole + rest) * std::ceil(K / kTileK) * kTileK + whole + rest * slices;
-    return kThreads * depth * (kThreadM + kThreadN) * sizeof(float);  // + 1 in every block
+    const double padded_k = (whole + rest) * std::ceil(K / kTileK) * kTileK + whole + rest * slices;
+    return kThreads * padded_k * (kThreadM + kThreadN) * sizeof(float);  // + 1 in every block
 }
 
-// Whole tiles: rows of tiles, and the first tiles of one more. Atomic additions are no stores.
+// Whole tiles: rows of tiles, and the first tiles of one more. Atomic additions are not stores.
 double stored_elements(double M, double N, double K) {
     const int whole = work(M, N, K).whole, tiles_n = ceil_div(N, kTileN);
     const double rows = std::min(M, whole / tiles_n * double(kTileM));

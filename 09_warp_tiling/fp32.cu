@@ -6,7 +6,7 @@
 //     32 x 128   2 warps of 32 x 64,   8 blocks an SM
 //     32 x  64   1 warp of  32 x 64,  16 blocks an SM
 //
-// FP32 multiply-adds are slow enough that L2 and the start of a block hardly count. A k-tile takes
+// FP32 multiply-adds are slow enough that L2 and the start of a block hardly matter. A k-tile takes
 // as long as the SM's sub-partition with the most warps needs for their multiply-adds, but no less
 // than the latency of its copies:
 //
@@ -44,8 +44,8 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
     const int tile = first + blockIdx.x / slices, slice = blockIdx.x % slices;
     const int tile_row = tile / tiles_n * kTileM;
     const int tile_col = tile % tiles_n * kTileN;
-    const int depth = ceil_div(ceil_div(K, kTileK), slices) * kTileK;  // of a slice: whole k-tiles
-    const int k_begin = slice * depth, k_end = min(k_begin + depth, K);
+    const int slice_k = ceil_div(ceil_div(K, kTileK), slices) * kTileK;  // whole k-tiles
+    const int k_begin = slice * slice_k, k_end = min(k_begin + slice_k, K);
     // A warp tile is 64 columns wide; a lane owns 4 x 4 sub-tiles, 16 rows and 32 columns apart.
     // Lanes that differ only in bit 0 read the same words of As, only in bit 1 the same of Bs: a
     // 16-byte read then takes 2 wavefronts, not 4.
@@ -69,8 +69,8 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
     const float* b_from = B + size_t(k_begin + b_k) * N + tile_col + b_col;
     const int b_valid = N - tile_col - b_col;
 
-    // Where this thread copies to and where it reads. `other` floats further is the other buffer,
-    // before or behind.
+    // Where this thread copies to and where it reads. The other buffer lies `other` floats away,
+    // after this one or before it.
     float *a_to = &tiles[0].As[a_k][a_row], *b_to = &tiles[0].Bs[b_k][b_col];
     const float *a_at = &tiles[0].As[0][row], *b_at = &tiles[0].Bs[0][col];
     int other = sizeof(Tiles) / sizeof(float);
@@ -152,65 +152,66 @@ using Kernel = void(int M, int N, int K, const float* A, const float* B, float* 
 struct Config {
     int m, n, warps, blocks;  // of a tile: rows, columns, warps; blocks that an SM holds
     // Microseconds on an H200: a warp's multiply-adds of a k-tile; a tile besides its k-tiles.
-    double step, tile;
+    double warp_us, tile_us;
     Kernel *whole[2], *slices[2];  // the first for any N, the second for multiples of 4
     std::string name() const { return format("%dx%d", m, n); }
 };
 template <int a, int b, int c>
-constexpr Config config(double step, double tile) {
+constexpr Config config(double warp_us, double tile_us) {
     using Tile = ::Tile<a, b, c>;
     return {Tile::kM,
             Tile::kN,
             Tile::kWarps,
             Tile::kBlocks,
-            step,
-            tile,
+            warp_us,
+            tile_us,
             {matmul<false, false, a, b, c>, matmul<true, false, a, b, c>},
             {matmul<false, true, a, b, c>, matmul<true, true, a, b, c>}};
 }
 constexpr Config kConfigs[] = {config<16, 2, 4>(0.67, 4.0), config<8, 1, 2>(0.37, 0.6),
                                config<8, 1, 1>(0.37, 0.6)};
 
-// Fitted, as the times above, to launches on an H200. In microseconds, but for kAdded:
-constexpr double kLatency = 0.65;  // of the copies of a k-tile
-constexpr double kZeroing = 2;  // cudaMemset
-constexpr double kSecond = 5;  // the launch of a second kernel
-constexpr double kAdded = 5;  // megabytes that slices add to C in a microsecond
-constexpr int kMost = 16;  // slices for each SM, in several waves if they do not fit one
+// Fitted, as the times above, to launches on an H200.
+constexpr double kCopyUs = 0.65;  // the latency of the copies of a k-tile
+constexpr double kMemsetUs = 2;  // cudaMemset
+constexpr double kLaunchUs = 5;  // the launch of a second kernel
+constexpr double kAddedPerUs = 5;  // megabytes that slices add to C in a microsecond
+constexpr int kMostSlices = 16;  // for each SM, in several waves if they do not fit into one
 
-// The predicted microseconds of blocks that compute `steps` k-tiles each. A wave puts equally many
-// blocks on each SM, as many as it holds; the last one the rest, spread evenly.
-double time_of(const Config& config, int64_t blocks, int steps) {
-    const auto wave = [&](int together) {  // blocks on an SM
-        return config.tile +
-               steps * std::max(kLatency, ceil_div(together * config.warps, 4) * config.step);
+// The predicted microseconds of blocks that compute `k_tiles` k-tiles each. In a wave each SM has as
+// many blocks as it holds; in the last one the rest are spread evenly.
+double time_of(const Config& config, int64_t blocks, int k_tiles) {
+    const auto wave = [&](int resident) {  // blocks on an SM
+        return config.tile_us +
+               k_tiles * std::max(kCopyUs, ceil_div(resident * config.warps, 4) * config.warp_us);
     };
-    const int64_t all = sm_count(), at_once = all * config.blocks, left = blocks % at_once;
-    return blocks / at_once * wave(config.blocks) + (left ? wave((left + all - 1) / all) : 0);
+    const int64_t sms = sm_count(), at_once = sms * config.blocks, left = blocks % at_once;
+    return blocks / at_once * wave(config.blocks) + (left ? wave((left + sms - 1) / sms) : 0);
 }
 
-// How C's tiles are handed out: whole ones as long as they fill all SMs, and then, where that is
-// faster, the rest in slices along K.
+// How C's tiles are assigned to blocks: whole ones as long as they fill all SMs, and then, where
+// that is faster, the rest in slices along K.
 struct HeuristicResult {
     const Config* config;
-    int whole, rest, slices;  // tiles that are whole, tiles that are cut, slices of each
+    int whole, rest, slices;  // whole tiles, tiles that are split, slices of each
     double us;  // predicted
 };
 
 // The fastest division of the work into tiles of that configuration.
 HeuristicResult heuristic_of(const Config& config, int M, int N, int K) {
-    const int tiles = ceil_div(M, config.m) * ceil_div(N, config.n), steps = ceil_div(K, kTileK);
-    const int64_t all = sm_count();
-    const int rest = tiles % (all * config.blocks), whole = tiles - rest;
-    HeuristicResult best = {&config, tiles, 0, 1, time_of(config, tiles, steps)};
-    for (int each = 1; rest && each <= kMost; ++each) {  // slices for each SM
-        const int most = std::min<int64_t>(all * each / rest, steps);
+    const int tiles = ceil_div(M, config.m) * ceil_div(N, config.n), k_tiles = ceil_div(K, kTileK);
+    const int64_t sms = sm_count();
+    const int rest = tiles % (sms * config.blocks), whole = tiles - rest;
+    HeuristicResult best = {&config, tiles, 0, 1, time_of(config, tiles, k_tiles)};
+    for (int each = 1; rest && each <= kMostSlices; ++each) {  // slices for each SM
+        const int most = std::min<int64_t>(sms * each / rest, k_tiles);
         if (most < 2) continue;
-        const int slice_steps = ceil_div(steps, most), slices = ceil_div(steps, slice_steps);
-        const double added = 4e-6 * rest * slices * config.m * config.n / kAdded;
-        const double us = time_of(config, whole, steps) +
-                          time_of(config, rest * slices, slice_steps) + added + kZeroing +
-                          (whole ? kSecond : 0);
+        const int slice_k_tiles = ceil_div(k_tiles, most),
+                  slices = ceil_div(k_tiles, slice_k_tiles);
+        const double added = 4e-6 * rest * slices * config.m * config.n / kAddedPerUs;
+        const double us = time_of(config, whole, k_tiles) +
+                          time_of(config, rest * slices, slice_k_tiles) + added + kMemsetUs +
+                          (whole ? kLaunchUs : 0);
         if (us < best.us) best = {&config, whole, rest, slices, us};
     }
     return best;
@@ -234,7 +235,7 @@ void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C
     if (rest) of_slices<<<rest * slices, threads>>>(M, N, K, A, B, C, whole, slices);
 }
 
-// A, filled up to whole tiles, is loaded once per column of tiles, B once per row of tiles.
+// A, padded to whole tiles along M, is loaded once per column of tiles, B once per row of tiles.
 double loaded_elements(double M, double N, double K) {
     const Config& config = *heuristic(M, N, K).config;
     return K * std::ceil(M / config.m) * (config.m * std::ceil(N / config.n) + N);
@@ -243,12 +244,12 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its operands at every k, and at one behind the last k-tile.
 double shared_loaded_bytes(double M, double N, double K) {
     const auto [config, whole, rest, slices, us] = heuristic(M, N, K);
-    const double depth = (whole + rest) * std::ceil(K / kTileK) * kTileK + whole + rest * slices;
+    const double padded_k = (whole + rest) * std::ceil(K / kTileK) * kTileK + whole + rest * slices;
     const int kThreadM = config->m * config->n / kThreadN / 32 / config->warps;
-    return 32 * config->warps * depth * (kThreadM + kThreadN) * sizeof(float);
+    return 32 * config->warps * padded_k * (kThreadM + kThreadN) * sizeof(float);
 }
 
-// Whole tiles: rows of tiles, and the first tiles of one more. Atomic additions are no stores.
+// Whole tiles: rows of tiles, and the first tiles of one more. Atomic additions are not stores.
 double stored_elements(double M, double N, double K) {
     const HeuristicResult best = heuristic(M, N, K);
     const int tiles_n = ceil_div(N, best.config->n);

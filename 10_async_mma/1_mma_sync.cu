@@ -3,7 +3,7 @@
 // can store its accumulators to C itself, without staging them in shared memory as in 06.
 //
 //    row 0   0 0 1 1 2 2 3 3     which lane holds each element of a 16 x 8 tile of C: two
-//    row 1   4 4 5 5 6 6 7 7     neighbours in row lane / 4, and two in the row 8 below
+//    row 1   4 4 5 5 6 6 7 7     adjacent ones in row lane / 4, and two in the row 8 below
 //     ...
 //    row 8   0 0 1 1 2 2 3 3
 //    row 9   4 4 5 5 6 6 7 7
@@ -145,8 +145,8 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each warp reads its fragments of A and B for every 16 values of k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kTileK) * kTileK + 16;  // + 16: read ahead
-    return threads / 32 * depth * (4 + 4) * 16 * sizeof(half);
+    const double padded_k = std::ceil(K / kTileK) * kTileK + 16;  // + 16: read ahead
+    return threads / 32 * padded_k * (4 + 4) * 16 * sizeof(half);
 }
 
 int main(int argc, char** argv) {

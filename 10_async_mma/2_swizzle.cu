@@ -33,7 +33,7 @@ static_assert(kTileK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 // The column where the chunk of 8 elements that begins at `column` of that row is stored.
 __device__ constexpr int swizzled(int row, int column) { return column ^ row % 8 * 8; }
 
-// Copies 8 neighbours of a row, 16 bytes, or writes zeros where the row or the matrix has ended.
+// Copies 16 bytes, 8 elements of a row, or writes zeros where the row or the matrix has ended.
 __device__ void copy8(half* to, const half* from, bool valid) {
     __pipeline_memcpy_async(to, from, 16, valid ? 0 : 16);
 }
@@ -150,8 +150,8 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each warp reads its fragments of A and B for every 16 values of k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kTileK) * kTileK + 16;  // + 16: read ahead
-    return threads / 32 * depth * (4 + 4) * 16 * sizeof(half);
+    const double padded_k = std::ceil(K / kTileK) * kTileK + 16;  // + 16: read ahead
+    return threads / 32 * padded_k * (4 + 4) * 16 * sizeof(half);
 }
 
 int main(int argc, char** argv) {

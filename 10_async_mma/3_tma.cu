@@ -131,8 +131,8 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each warp reads its fragments of A and B for every 16 values of k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kTileK) * kTileK;
-    return threads / 32 * depth * (4 + 4) * 16 * sizeof(half);
+    const double padded_k = std::ceil(K / kTileK) * kTileK;
+    return threads / 32 * padded_k * (4 + 4) * 16 * sizeof(half);
 }
 
 int main(int argc, char** argv) {

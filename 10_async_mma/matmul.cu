@@ -19,7 +19,7 @@
 
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
-constexpr int kConsumers = 16 * 16;  // threads that multiply
+constexpr int kConsumers = 16 * 16;  // consumer threads
 constexpr int kProducers = 128;  // a warpgroup, for the sake of setmaxnreg; one thread loads
 constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
 constexpr int kGroup = 16;  // rows of tiles in a group of the tile scheduler
@@ -177,8 +177,8 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each warp reads its fragments of A and B for every 16 values of k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kConsumers;
-    const double depth = std::ceil(K / kTileK) * kTileK;
-    return threads / 32 * depth * (4 + 4) * 16 * sizeof(half);
+    const double padded_k = std::ceil(K / kTileK) * kTileK;
+    return threads / 32 * padded_k * (4 + 4) * 16 * sizeof(half);
 }
 
 int main(int argc, char** argv) {

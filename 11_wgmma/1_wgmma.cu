@@ -5,7 +5,7 @@
 //    warpgroup 0    rows  0 to  63 of the tile of A  x  the whole tile of B    64 x 256 of C
 //    warpgroup 1    rows 64 to 127                                             64 x 256
 //
-//    A descriptor, 64 bits, says where an operand begins and how far apart its rows lie.
+//    A descriptor, 64 bits, says where an operand begins and how far apart its groups of rows lie.
 //
 // Changed:  (from 10) wgmma reads both operands from shared memory: no ldmatrix, no proxy fence.
 #include "common/aligned_rows.h"
@@ -15,7 +15,7 @@
 
 constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
 constexpr int kTileN = 256;  // columns of C per block
-constexpr int kConsumers = 2 * 128;  // two warpgroups, which multiply
+constexpr int kConsumers = 2 * 128;  // threads of two consumer warpgroups
 constexpr int kProducers = 128;  // a warpgroup, for the sake of setmaxnreg; one thread loads
 constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
 constexpr int kGroup = 16;  // rows of tiles in a group of the tile scheduler

@@ -1,4 +1,4 @@
-// An overlapped epilogue. A warpgroup cannot issue products while its accumulators wait to be stored.
+// An overlapped epilogue. A warpgroup cannot issue a wgmma while its accumulators wait to be stored.
 // So two parts of the tile are stored at its end, and two are copied to registers of their own,
 // which are stored while the tensor cores multiply the next tile.
 //
@@ -17,7 +17,7 @@
 
 constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
 constexpr int kTileN = 256;  // columns of C per block
-constexpr int kConsumers = 2 * 128;  // two warpgroups, which multiply
+constexpr int kConsumers = 2 * 128;  // threads of two consumer warpgroups
 constexpr int kProducers = 128;  // a warpgroup, for the sake of setmaxnreg; one thread loads
 constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
 constexpr int kGroup = 16;  // rows of tiles in a group of the tile scheduler
@@ -178,7 +178,7 @@ double loaded_elements(double M, double N, double K) {
            loaded_by_copies(M, N, K);
 }
 
-// C, where TMA can't store it.
+// Where TMA can't store C, it is read from shared memory and stored.
 double shared_loaded_bytes(double M, double N, double) {
     return M * N * (int(N) % 4 ? sizeof(float) : 0);
 }

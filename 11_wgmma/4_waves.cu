@@ -15,7 +15,7 @@
 
 constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
 constexpr int kTileN = 256;  // columns of C per block
-constexpr int kConsumers = 2 * 128;  // two warpgroups, which multiply
+constexpr int kConsumers = 2 * 128;  // threads of two consumer warpgroups
 constexpr int kProducers = 128;  // a warpgroup, for the sake of setmaxnreg; one thread loads
 constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
@@ -23,7 +23,7 @@ constexpr int kStages = 3;  // one is read while two are being filled
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
 // Parts of 64 columns, stored at the tile's end and after it.
 constexpr int kImmediate = 2, kDeferred = 2;
-constexpr int kManyWaves = 32;  // from so many on, at most 4 of 132 SMs idle
+constexpr int kManyWaves = 32;  // with so many each SM gets a block: at most 4 of 132 would idle
 
 template <class T>  // half or __nv_bfloat16
 struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats
@@ -179,7 +179,7 @@ double loaded_elements(double M, double N, double K) {
            loaded_by_copies(M, N, K);
 }
 
-// C, where TMA can't store it.
+// Where TMA can't store C, it is read from shared memory and stored.
 double shared_loaded_bytes(double M, double N, double) {
     return M * N * (int(N) % 4 ? sizeof(float) : 0);
 }

@@ -21,7 +21,7 @@ constexpr int kProducers = 128;  // a warpgroup, for the sake of setmaxnreg; one
 constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
-constexpr int kManyWaves = 32;  // from so many on, at most 4 of 132 SMs idle
+constexpr int kManyWaves = 32;  // with so many each SM gets a block: at most 4 of 132 would idle
 
 template <class T, int kTileM, int kTileN>  // half or __nv_bfloat16
 struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     extern __shared__ __align__(1024) char memory[];
     using Shared = ::Shared<T, kTileM, kTileN>;
     using TileScheduler = ::TileScheduler<kTileM, kTileN>;
-    constexpr int kConsumers = 2 * kTileM;  // they multiply: a warpgroup has 64 rows
+    constexpr int kConsumers = 2 * kTileM;  // a consumer warpgroup computes 64 rows
     constexpr int kStages = Shared::kStages, kParts = Shared::kParts;
     constexpr int kDeferred = kParts > 2 ? 2 : 1;  // parts stored during the next tile
     constexpr int kImmediate = kParts - kDeferred;  // at the tile's end
@@ -182,7 +182,7 @@ void launch(int M, int N, int K, const T* A, const T* B, float* C) {
 }
 
 template <class T>
-struct Config {  // its tile; nanoseconds, on an H200, of a k-tile and of the rest of a tile
+struct Config {  // on an H200 a k-tile takes `step` ns, the rest of a tile `rest`
     int m, n, step, rest;
     void (*launch)(int M, int N, int K, const T* A, const T* B, float* C);
     std::string name() const { return format("%dx%d", m, n); }
@@ -218,7 +218,7 @@ double loaded_elements(double M, double N, double K) {
            loaded_by_copies(M, N, K);
 }
 
-// C, where TMA can't store it.
+// Where TMA can't store C, it is read from shared memory and stored.
 double shared_loaded_bytes(double M, double N, double) {
     return M * N * (int(N) % 4 ? sizeof(float) : 0);
 }

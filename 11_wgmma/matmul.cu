@@ -22,7 +22,7 @@ constexpr int kProducers = 128;  // a warpgroup, for the sake of setmaxnreg; one
 constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
-constexpr int kManyWaves = 32;  // from so many on, at most 4 of 132 SMs idle
+constexpr int kManyWaves = 32;  // with so many each SM gets a block: at most 4 of 132 would idle
 
 template <class T, int kTileM, int kTileN>  // half or __nv_bfloat16
 struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     extern __shared__ __align__(1024) char memory[];
     using Shared = ::Shared<T, kTileM, kTileN>;
     using TileScheduler = ::TileScheduler<kTileM, kTileN>;
-    constexpr int kConsumers = 2 * kTileM;  // they multiply: a warpgroup has 64 rows
+    constexpr int kConsumers = 2 * kTileM;  // a consumer warpgroup computes 64 rows
     constexpr int kStages = Shared::kStages, kParts = Shared::kParts;
     constexpr int kDeferred = kParts > 2 ? 2 : 0;  // parts stored during the next tile
     constexpr int kImmediate = kParts - kDeferred;  // at the tile's end
@@ -133,14 +133,14 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
         if (lane == 0) ptx::mbarrier_arrive(&shared.empty[stage]);
     };
 
-    // Of stage 0. In units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
+    // The descriptors of stage 0, in units of 16 bytes: 64 to the next eight rows, 512 to the next
+    // 64 columns of B.
     const auto A_first = ptx::wgmma_descriptor(shared.As[0][row], 128, 64);
     const auto B_first = ptx::wgmma_descriptor(shared.Bs[0], 128, 64, 512);
     uint64_t a = A_first, b = B_first;
     const int last_k = (K - 1) / kTileK * kTileK;
     int stage = 0, parity = 0, previous = 0;
-    // Parts of the tile before.
-    float deferred[kDeferred ? 8 * kDeferred : 1][4];
+    float deferred[kDeferred ? 8 * kDeferred : 1][4];  // parts of the tile before
     TileScheduler deferred_at(M, N, blockIdx.x), at = deferred_at;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         float acc[kTileN / 8][4];  // tiles of 16 x 8, side by side in the warp's 16 rows
@@ -204,7 +204,7 @@ void launch(int M, int N, int K, const T* A, const T* B, float* C) {
 }
 
 template <class T>
-struct Config {  // its tile; nanoseconds, on an H200, of a k-tile and of the rest of a tile
+struct Config {  // on an H200 a k-tile takes `step` ns, the rest of a tile `rest`
     int m, n, step, rest;
     void (*launch)(int M, int N, int K, const T* A, const T* B, float* C);
     std::string name() const { return format("%dx%d", m, n); }
@@ -241,7 +241,7 @@ double loaded_elements(double M, double N, double K) {
            loaded_by_copies(M, N, K);
 }
 
-// C, where TMA can't store it.
+// Where TMA can't store C, it is read from shared memory and stored.
 double shared_loaded_bytes(double M, double N, double) {
     return M * N * (int(N) % 4 ? sizeof(float) : 0);
 }

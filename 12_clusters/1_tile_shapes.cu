@@ -6,7 +6,7 @@
 //                  tiles of 128 x 64: 128, whole
 //
 // Where N is no multiple of 4, TMA can't store C. Then accumulators go there straight from
-// registers: four lanes hold eight neighbours of a row, whose stores L2 puts together.
+// registers: four lanes hold eight adjacent elements of a row, whose stores L2 merges.
 //
 // Changed:  (after 11) the tile scheduler and the epilogue come from headers, and the host divides;
 //           128 x 64 takes the place of 128 x 224; a single consumer warpgroup gets a producer
@@ -20,13 +20,13 @@
 
 constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
-constexpr int kManyWaves = 32;  // from so many on, at most 4 of 132 SMs idle
+constexpr int kManyWaves = 32;  // with so many each SM gets a block: at most 4 of 132 would idle
 
 template <int kTileM, int kTileN>
 struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats
     static constexpr int kParts = kTileN / 64, kWarpgroups = kTileM / 64;
-    // One thread loads. setmaxnreg needs a warpgroup around it, but a single consumer warpgroup can
-    // have 255 registers a thread without setmaxnreg, so that a warp is enough for the producer.
+    // The producer is one thread, in a warpgroup of its own for setmaxnreg, which a whole warpgroup
+    // executes. A single consumer warpgroup can have 255 registers a thread without it.
     static constexpr int kThreads = 128 * kWarpgroups + (kWarpgroups == 1 ? 32 : 128);
     // A block may have 227 KiB. Two pairs of boxes take 32; 64 rows of As or columns of Bs take 8.
     static constexpr int kStages = (226 - kWarpgroups * 32) / 8 / (kWarpgroups + kParts);
@@ -44,13 +44,13 @@ struct Tiling {
 // The host's part of a launch.
 struct Work {
     Work(int M, int N, int K, Tiling tiling)
-        : M(M), N(N), steps(ceil_div(K, kTileK)),
+        : M(M), N(N), k_tiles(ceil_div(K, kTileK)),
           scheduler(ceil_div(M, tiling.m), ceil_div(N, tiling.n), kGroup) {
         const int at_once = sm_count(), waves = ceil_div(scheduler.tiles, at_once);
         blocks = waves < kManyWaves ? ceil_div(scheduler.tiles, waves) : at_once;
     }
     int M, N;
-    int steps;  // k-tiles of a tile
+    int k_tiles;  // of a tile
     TileScheduler scheduler;
     int blocks;  // each takes every blocks-th tile
 };
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(Shared<kTileM, kTileN>::kThreads, 1)
            const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map) {
     extern __shared__ __align__(1024) char memory[];
     using Shared = ::Shared<kTileM, kTileN>;
-    constexpr int kConsumers = 128 * Shared::kWarpgroups;  // threads that multiply
+    constexpr int kConsumers = 128 * Shared::kWarpgroups;  // consumer threads
     constexpr int kStages = Shared::kStages, kParts = Shared::kParts, kFragments = kTileN / 8;
     constexpr int kDeferred = kTma && kParts > 2 ? 2 : 0;  // parts stored during the next tile
     constexpr int kImmediate = kParts - kDeferred;  // at the tile's end
@@ -95,9 +95,9 @@ __global__ void __launch_bounds__(Shared<kTileM, kTileN>::kThreads, 1)
         int stage = 0, parity = 1;  // 1: that of the phase before the first, which is over
         for (int tile = blockIdx.x; tile < work.scheduler.tiles; tile += work.blocks) {
             const auto at = work.scheduler.position(tile);
-            for (int step = 0; step < work.steps; ++step) {
+            for (int k_tile = 0; k_tile < work.k_tiles; ++k_tile) {
                 ptx::mbarrier_wait_parity(&shared.empty[stage], parity);
-                load(at.m * kTileM, at.n * kTileN, step * kTileK, stage);
+                load(at.m * kTileM, at.n * kTileN, k_tile * kTileK, stage);
                 stage = (stage + 1) % kStages;
                 parity ^= stage == 0;
             }
@@ -108,7 +108,8 @@ __global__ void __launch_bounds__(Shared<kTileM, kTileN>::kThreads, 1)
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
     TmaEpilogue epilogue(shared.Cs[warp / 4], C_map);
-    // Of stage 0. In units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
+    // The descriptors of stage 0, in units of 16 bytes: 64 to the next eight rows, 512 to the next
+    // 64 columns of B.
     const auto A_first = ptx::wgmma_descriptor(shared.As[0][row], 128, 64);
     const auto B_first = ptx::wgmma_descriptor(shared.Bs[0], 128, 64, 512);
     uint64_t a = A_first, b = B_first;
@@ -117,26 +118,27 @@ __global__ void __launch_bounds__(Shared<kTileM, kTileN>::kThreads, 1)
     int c_row = 0, c_col = 0, deferred_row = 0, deferred_col = 0;
     for (int tile = blockIdx.x; tile < work.scheduler.tiles; tile += work.blocks) {
         float acc[kFragments][4];  // tiles of 16 x 8, side by side in the warp's 16 rows
-        for (int step = 0; step < work.steps; ++step) {
+        for (int k_tile = 0; k_tile < work.k_tiles; ++k_tile) {
             ptx::mbarrier_wait_parity(&shared.full[stage], parity);
             ptx::wgmma_fence();
             for (int s = 0; s < kTileK; s += 16)  // along the rows of A, down the rows of B
-                ptx::wgmma_m64k16<half, 0, 1>(acc, a + s * 2 / 16, b + s * 128 / 16, step + s > 0);
+                ptx::wgmma_m64k16<half, 0, 1>(acc, a + s * 2 / 16, b + s * 128 / 16,
+                                              k_tile + s > 0);
             ptx::wgmma_commit_group();
             // While the products run: where this tile is, and deferred parts of the one before.
-            if (step == 0) {
+            if (k_tile == 0) {
                 const auto at = work.scheduler.position(tile);
                 c_row = at.m * kTileM + row;
                 c_col = at.n * kTileN;
             }
 #pragma unroll
             for (int i = 0; i < kDeferred; ++i)
-                if (tile >= work.blocks && step == min(2 + 2 * i, work.steps - 1))
+                if (tile >= work.blocks && k_tile == min(2 + 2 * i, work.k_tiles - 1))
                     epilogue.store(&deferred[8 * i], deferred_row,
                                    deferred_col + (kImmediate + i) * 64);
             if (kSingleConsumer) {  // waits for the k-tile before, while these products run
                 ptx::wgmma_wait_group<1>();
-                if (step > 0) release(previous);
+                if (k_tile > 0) release(previous);
             } else {
                 ptx::wgmma_wait_group<0>();
                 release(stage);
@@ -189,7 +191,8 @@ void launch(const Work& work, int K, const half* A, const half* B, float* C) {
     kernel<<<work.blocks, Shared::kThreads, sizeof(Shared)>>>(work, C, A_map, B_map, C_map);
 }
 
-struct Config {  // nanoseconds, fitted to times of an H100: of a k-tile, of a tile's rest
+// A k-tile takes `step` nanoseconds, the rest of a tile `rest`, fitted to times of an H100.
+struct Config {
     Tiling tiling;
     int step, rest;
     void (*launch)(const Work& work, int K, const half* A, const half* B, float* C);
@@ -208,7 +211,7 @@ const Config& best_config(int M, int N, int K) {
     const auto time = [=](const Config& config) {
         const Work work(M, N, K, config.tiling);
         const double waves = ceil_div(work.scheduler.tiles, work.blocks);
-        return waves * (1.0 * work.steps * config.step + config.rest);
+        return waves * (1.0 * work.k_tiles * config.step + config.rest);
     };
     return fastest(kConfigs, time);
 }

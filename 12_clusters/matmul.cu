@@ -21,16 +21,16 @@
 
 constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
-constexpr int kManyWaves = 32;  // from so many on, at most 4 of 132 SMs idle
+constexpr int kManyWaves = 32;  // with so many each SM gets a block: at most 4 of 132 would idle
 
 template <int kTileM, int kTileN, bool kTransposed>
 struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats
     static constexpr int kParts = kTileN / 64;
     static constexpr int kWarpgroups = kTransposed ? kParts : kTileM / 64;
-    // One thread loads. setmaxnreg needs a warpgroup around it, but a single consumer warpgroup can
-    // have 255 registers a thread without setmaxnreg, so that a warp is enough for the producer.
+    // The producer is one thread, in a warpgroup of its own for setmaxnreg, which a whole warpgroup
+    // executes. A single consumer warpgroup can have 255 registers a thread without it.
     static constexpr int kThreads = 128 * kWarpgroups + (kWarpgroups == 1 ? 32 : 128);
-    // Pairs of boxes, for each warpgroup. An array of none is an extension of g++ and nvcc.
+    // Pairs of boxes for each warpgroup. Arrays of length 0 are an extension of g++ and nvcc.
     static constexpr int kPairs = kTransposed ? 0 : 2;
     // A block may have 227 KiB. A pair of boxes takes 16, 8 rows of As 1, 64 columns of Bs 8.
     static constexpr int kStages =
@@ -52,7 +52,7 @@ struct Tiling {
 // The host's part of a launch.
 struct Work {
     Work(int M, int N, int K, Tiling tiling)
-        : M(M), N(N), steps(ceil_div(K, kTileK)),
+        : M(M), N(N), k_tiles(ceil_div(K, kTileK)),
           scheduler(ceil_div(M, tiling.m * tiling.cluster_m),
                     ceil_div(N, tiling.n * tiling.cluster_n), kGroup / tiling.cluster_m) {
         const int at_once = clusters_at_once(tiling.ctas());
@@ -60,7 +60,7 @@ struct Work {
         clusters = waves < kManyWaves ? ceil_div(scheduler.tiles, waves) : at_once;
     }
     int M, N;
-    int steps;  // k-tiles of a tile
+    int k_tiles;  // of a tile
     TileScheduler scheduler;  // of the tiles that a cluster computes together
     int clusters;  // each takes every clusters-th of them
 };
@@ -70,7 +70,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
                                          const CUtensorMap& B, const CUtensorMap& C_map) {
     extern __shared__ __align__(1024) char memory[];
     using Shared = ::Shared<kTileM, kTileN, kTransposed>;
-    constexpr int kConsumers = 128 * Shared::kWarpgroups;  // threads that multiply
+    constexpr int kConsumers = 128 * Shared::kWarpgroups;  // consumer threads
     constexpr int kStages = Shared::kStages, kParts = Shared::kParts;
     constexpr int kFragments = (kTransposed ? kTileM : kTileN) / 8;  // a warp's, of 16 x 8
     constexpr int kDeferred =
@@ -102,8 +102,8 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
                 ptx::cp_async_bulk_tensor(shared.Bs[stage][j / 64][b], &B, col + j, k + b, full,
                                           in_column);
     };
-    // A consumer warp has read the stage: lanes 0, 1, ... arrive at one CTA each, first at those of
-    // this CTA's row in the cluster, then at the others of its column.
+    // A consumer warp has read the stage: lanes 0, 1, ... each arrive on the barrier of one CTA, the
+    // first on those of this CTA's row in the cluster, the others on those of its column.
     constexpr int kSharers = kClusterM + kClusterN - 1;  // CTAs that load for this one
     const int above = lane - kClusterN, m = above < cta_m ? above : above + 1;
     const int sharer = lane < kClusterN ? cta_m * kClusterN + lane : m * kClusterN + cta_n;
@@ -139,12 +139,12 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             const auto at = work.scheduler.position(tile);
             const int row = (at.m * kClusterM + cta_m) * kTileM;
             const int col = (at.n * kClusterN + cta_n) * kTileN;
-            for (int step = 0; step < work.steps; ++step, next()) {
+            for (int k_tile = 0; k_tile < work.k_tiles; ++k_tile, next()) {
                 ptx::mbarrier_wait_parity(&shared.empty[stage], parity);
-                load(row, col, step * kTileK, stage);
+                load(row, col, k_tile * kTileK, stage);
             }
         }
-        // This CTA must not end before the others' warps have arrived here for the last time.
+        // This CTA must not exit before the last arrivals of the others' warps on its barriers.
         for (int i = 0; kCtas > 1 && i < kStages; ++i, next())
             ptx::mbarrier_wait_parity(&shared.empty[stage], parity);
         return;
@@ -153,7 +153,8 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; transposed, 64 columns
     TmaEpilogue epilogue(shared.Cs[kTransposed ? 0 : warp / 4], C_map);
-    // Of stage 0. In units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
+    // The descriptors of stage 0, in units of 16 bytes: 64 to the next eight rows, 512 to the next
+    // 64 columns of B.
     const auto A_first = ptx::wgmma_descriptor(shared.As[0][kTransposed ? 0 : row], 128, 64);
     const auto B_first =
         ptx::wgmma_descriptor(shared.Bs[0][kTransposed ? row / 64 : 0], 128, 64, 512);
@@ -163,29 +164,29 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     int c_row = 0, c_col = 0, deferred_row = 0, deferred_col = 0;
     for (int tile = cluster; tile < work.scheduler.tiles; tile += work.clusters) {
         float acc[kFragments][4];  // tiles of 16 x 8, side by side in the warp's 16 rows
-        for (int step = 0; step < work.steps; ++step) {
+        for (int k_tile = 0; k_tile < work.k_tiles; ++k_tile) {
             ptx::mbarrier_wait_parity(&shared.full[stage], parity);
             ptx::wgmma_fence();
             for (int s = 0; s < kTileK; s += 16) {  // along the rows of A, down the rows of B
                 const uint64_t a_s = a + s * 2 / 16, b_s = b + s * 128 / 16;
-                if (kTransposed) ptx::wgmma_m64k16<half, 1, 0>(acc, b_s, a_s, step + s > 0);
-                else ptx::wgmma_m64k16<half, 0, 1>(acc, a_s, b_s, step + s > 0);
+                if (kTransposed) ptx::wgmma_m64k16<half, 1, 0>(acc, b_s, a_s, k_tile + s > 0);
+                else ptx::wgmma_m64k16<half, 0, 1>(acc, a_s, b_s, k_tile + s > 0);
             }
             ptx::wgmma_commit_group();
             // While the products run: where this tile is, and deferred parts of the one before.
-            if (step == 0) {
+            if (k_tile == 0) {
                 const auto at = work.scheduler.position(tile);
                 c_row = (at.m * kClusterM + cta_m) * kTileM + (kTransposed ? 0 : row);
                 c_col = (at.n * kClusterN + cta_n) * kTileN + (kTransposed ? row : 0);
             }
 #pragma unroll
             for (int i = 0; i < kDeferred; ++i)
-                if (tile >= work.clusters && step == min(2 + 2 * i, work.steps - 1))
+                if (tile >= work.clusters && k_tile == min(2 + 2 * i, work.k_tiles - 1))
                     epilogue.store(&deferred[8 * i], deferred_row,
                                    deferred_col + (kImmediate + i) * 64);
             if (kSingleConsumer) {  // waits for the k-tile before, while these products run
                 ptx::wgmma_wait_group<1>();
-                if (step > 0) release(previous);
+                if (k_tile > 0) release(previous);
             } else {
                 ptx::wgmma_wait_group<0>();
                 release(stage);
@@ -256,7 +257,8 @@ void launch(const Work& work, int K, const half* A, const half* B, float* C) {
     kernel<<<blocks, Shared::kThreads, sizeof(Shared)>>>(work, C, A_map, B_map, C_map);
 }
 
-struct Config {  // nanoseconds, fitted to times of an H100: of a k-tile, of a tile's rest
+// A k-tile takes `step` nanoseconds, the rest of a tile `rest`, fitted to times of an H100.
+struct Config {
     Tiling tiling;
     int step, rest;
     void (*launch)(const Work& work, int K, const half* A, const half* B, float* C);
@@ -293,7 +295,7 @@ const Config& best_config(int M, int N, int K) {
             return std::numeric_limits<double>::infinity();
         const Work work(M, N, K, config.tiling);
         const double waves = ceil_div(work.scheduler.tiles, work.clusters);
-        return waves * (1.0 * work.steps * config.step + config.rest);
+        return waves * (1.0 * work.k_tiles * config.step + config.rest);
     };
     return fastest(kConfigs, time);
 }

@@ -24,15 +24,15 @@
 #include "common/tma_epilogue.cuh"
 
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
-constexpr int kManyWaves = 32;  // from so many on, at most 4 of 132 SMs idle
+constexpr int kManyWaves = 32;  // with so many each SM gets a block: at most 4 of 132 would idle
 
 template <class Tile, int kSplitK>
 struct Shared {
     // Normal tiles are stored by TMA, from two pairs of boxes for each warpgroup. (Arrays of length
     // 0, as transposed tiles have, are an extension of C++ by nvcc, g++ and clang.)
     static constexpr int kPairs = Tile::kSwapped ? 0 : 2 * Tile::kWarpgroups;
-    static constexpr int kMine = ceil_div(Tile::kFragments, kSplitK);  // that a CTA adds up
-    static constexpr int kReduced = kSplitK > 1 ? kMine : 0;
+    static constexpr int kOwned = ceil_div(Tile::kFragments, kSplitK);  // that a CTA adds up
+    static constexpr int kReduced = kSplitK > 1 ? kOwned : 0;
     // In KiB. A block may have 227; a pair takes 16, a fragment of a warpgroup 2.
     static constexpr int kRest = 226 - kPairs * 16 - kReduced * kSplitK * Tile::kWarpgroups * 2;
     static constexpr int kStages = std::min(12, kRest / (Tile::kTileM / 8 + Tile::kParts * 8));
@@ -55,7 +55,7 @@ struct Tiling {
 // The host's part of a launch.
 struct Work {
     Work(int M, int N, int K, Tiling tiling)
-        : M(M), N(N), steps(ceil_div(K, kTileK)),
+        : M(M), N(N), k_tiles(ceil_div(K, kTileK)),
           scheduler(ceil_div(M, tiling.m * tiling.cluster_m),
                     ceil_div(N, tiling.n * tiling.cluster_n), kGroup / tiling.cluster_m) {
         const int at_once = clusters_at_once(tiling.ctas()), tiles = scheduler.tiles;
@@ -63,7 +63,7 @@ struct Work {
         clusters = waves < kManyWaves ? ceil_div(tiles, waves) : at_once;
     }
     int M, N;
-    int steps;  // k-tiles of a tile
+    int k_tiles;  // of a tile
     TileScheduler scheduler;  // of the tiles that a cluster computes together
     int clusters;  // each takes every clusters-th of them
 };
@@ -75,7 +75,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     using Shared = ::Shared<Tile, kSplitK>;
     static_assert(kSplitK == 1 || Tile::kSwapped, "only transposed tiles are split");
     constexpr int kConsumers = Tile::kConsumers, kFragments = Tile::kFragments;
-    constexpr int kSums = Shared::kMine;  // fragments that a CTA adds up and stores
+    constexpr int kSums = Shared::kOwned;  // fragments that a CTA adds up and stores
     // Of a normal tile's parts, which have 64 columns each, those stored during the next tile.
     constexpr int kDeferred = !Tile::kSwapped && Tile::kParts > 2 ? 2 : 0;
     constexpr int kImmediate = Tile::kParts - kDeferred;
@@ -86,8 +86,8 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     const int slice = rank / kMulticastCtas, in_group = rank % kMulticastCtas;
     typename Shared::Pipeline pipeline(shared.stages, slice * kMulticastCtas, in_group);
     // Of a tile's k-tiles this CTA computes those of its slice.
-    const int first = work.steps * slice / kSplitK;
-    const int steps = work.steps * (slice + 1) / kSplitK - first;
+    const int first = work.k_tiles * slice / kSplitK;
+    const int k_tiles = work.k_tiles * (slice + 1) / kSplitK - first;
 
     if (threadIdx.x == 0) {
         pipeline.initialise();
@@ -115,8 +115,8 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         stage.parity = 1;
         for (int tile = cluster; tile < work.scheduler.tiles; tile += work.clusters) {
             const auto at = work.scheduler.position(tile);
-            for (int step = first; step < first + steps; ++step)
-                pipeline.load(stage, A, B, row_of(at), col_of(at), step * kTileK);
+            for (int k_tile = first; k_tile < first + k_tiles; ++k_tile)
+                pipeline.load(stage, A, B, row_of(at), col_of(at), k_tile * kTileK);
         }
         pipeline.drain(stage);
         return;
@@ -141,14 +141,14 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     // number `slice`. They come to its reduction buffer, from all CTAs that compute the tile.
     int parity = 0;  // of the reduction's barriers
     const auto reduce = [&](const float(&acc)[kFragments][4], float(&sums)[kSums][4]) {
-        const int mine = (kFragments - slice + kSplitK - 1) / kSplitK;  // may be 0
+        const int owned = (kFragments - slice + kSplitK - 1) / kSplitK;  // may be 0
         // Waits until the warps of all CTAs that share this tile have read their reduction buffers.
         // A CTA that adds up no fragment must not announce its bytes earlier: it announces none, so
         // that its phase ends at once, and a slower warp would miss the end of the phase before.
         ptx::mbarrier_wait_parity(&shared.reduction_empty, parity ^ 1);
         if (threadIdx.x == 0)
             ptx::mbarrier_arrive_expect_tx(&shared.reduction_full,
-                                           mine * kSplitK * kConsumers * int(sizeof(float4)));
+                                           owned * kSplitK * kConsumers * int(sizeof(float4)));
 #pragma unroll
         for (int fragment = 0; fragment < kFragments; ++fragment) {
             const float(&x)[4] = acc[fragment];
@@ -159,7 +159,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         ptx::mbarrier_wait_parity(&shared.reduction_full, parity);
 #pragma unroll
         for (int i = 0; i < kSums; ++i)
-            for (int from = 0; from < kSplitK && i < mine; ++from) {  // always in this order
+            for (int from = 0; from < kSplitK && i < owned; ++from) {  // always in this order
                 const float4 x = shared.reduction_buffer[i][from][threadIdx.x];
                 const float terms[4] = {x.x, x.y, x.z, x.w};
                 for (int e = 0; e < 4; ++e) sums[i][e] = from ? sums[i][e] + terms[e] : terms[e];
@@ -179,15 +179,15 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     };
     for (int tile = cluster; tile < work.scheduler.tiles; tile += work.clusters) {
         float acc[kFragments][4];
-        consumer.multiply(acc, steps, [&](int step) {
-            if (step == 0) {
+        consumer.multiply(acc, k_tiles, [&](int k_tile) {
+            if (k_tile == 0) {
                 const auto at = work.scheduler.position(tile);
                 c_row = row_of(at) + (Tile::kSwapped ? 0 : row);
                 c_col = col_of(at) + (Tile::kSwapped ? row : 0);
             }
 #pragma unroll
             for (int i = 0; i < kDeferred; ++i)
-                if (pending && step == min(2 + 2 * i, steps - 1)) store_deferred(i);
+                if (pending && k_tile == min(2 + 2 * i, k_tiles - 1)) store_deferred(i);
         });
         pending = false;
         if constexpr (kSplitK > 1) {
@@ -249,7 +249,8 @@ void launch(const Work& work, int K, const half* A, const half* B, float* C) {
     kernel<<<blocks, Tile::kThreads, sizeof(Shared)>>>(work, C, A_map, B_map, C_map);
 }
 
-struct Config {  // nanoseconds, fitted to times of an H100: of a k-tile, of a tile's rest
+// A k-tile takes `step` nanoseconds, the rest of a tile `rest`, fitted to times of an H100.
+struct Config {
     Tiling tiling;
     int step, rest;
     void (*launch)(const Work& work, int K, const half* A, const half* B, float* C);
@@ -286,7 +287,7 @@ const Config& best_config(int M, int N, int K) {
             return std::numeric_limits<double>::infinity();
         const Work work(M, N, K, tiling);
         const double waves = ceil_div(work.scheduler.tiles, work.clusters);
-        return waves * (1.0 * ceil_div(work.steps, tiling.split_k) * config.step + config.rest);
+        return waves * (1.0 * ceil_div(work.k_tiles, tiling.split_k) * config.step + config.rest);
     };
     return fastest(kConfigs, time);
 }

@@ -24,16 +24,16 @@
 #include "common/tma_epilogue.cuh"
 
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
-constexpr int kManyWaves = 32;  // from so many on, at most 4 of 132 SMs idle
-constexpr int kWorthwhile = 4;  // k-tiles that Stream-K must save, or tiles stay whole
+constexpr int kManyWaves = 32;  // with so many each SM gets a block: at most 4 of 132 would idle
+constexpr int kMinSaved = 4;  // k-tiles that Stream-K must save, or else tiles stay whole
 
 template <class Tile, int kSplitK>
 struct Shared {
     // Normal tiles are stored by TMA, from two pairs of boxes for each warpgroup. (Arrays of length
     // 0, as transposed tiles have, are an extension of C++ by nvcc, g++ and clang.)
     static constexpr int kPairs = Tile::kSwapped ? 0 : 2 * Tile::kWarpgroups;
-    static constexpr int kMine = ceil_div(Tile::kFragments, kSplitK);  // that a CTA adds up
-    static constexpr int kReduced = kSplitK > 1 ? kMine : 0;
+    static constexpr int kOwned = ceil_div(Tile::kFragments, kSplitK);  // that a CTA adds up
+    static constexpr int kReduced = kSplitK > 1 ? kOwned : 0;
     // In KiB. A block may have 227; a pair takes 16, a fragment of a warpgroup 2.
     static constexpr int kRest = 226 - kPairs * 16 - kReduced * kSplitK * Tile::kWarpgroups * 2;
     static constexpr int kStages = std::min(12, kRest / (Tile::kTileM / 8 + Tile::kParts * 8));
@@ -53,15 +53,15 @@ struct Tiling {
     constexpr int ctas() const { return cluster_m * cluster_n * split_k; }
 };
 
-// K-tiles of one tile that a cluster computes without a break.
+// Consecutive k-tiles of one tile that a cluster computes.
 struct Unit {
-    int tile, first, steps;
+    int tile, first, k_tiles;
 };
 
 // The host's part of a launch.
 struct Work {
     Work(int M, int N, int K, Tiling tiling)
-        : M(M), N(N), steps(ceil_div(K, kTileK)),
+        : M(M), N(N), k_tiles(ceil_div(K, kTileK)),
           scheduler(ceil_div(M, tiling.m * tiling.cluster_m),
                     ceil_div(N, tiling.n * tiling.cluster_n), kGroup / tiling.cluster_m) {
         const int at_once = clusters_at_once(tiling.ctas()), tiles = scheduler.tiles;
@@ -71,31 +71,31 @@ struct Work {
         // k-tiles enough.
         const int whole_waves = std::max(0, tiles / at_once - 1);
         const int rest = tiles - whole_waves * at_once;
-        const int saved = (waves - whole_waves) * steps - ceil_div(rest * steps, at_once);
-        if (saved < kWorthwhile) return;
+        const int saved = (waves - whole_waves) * k_tiles - ceil_div(rest * k_tiles, at_once);
+        if (saved < kMinSaved) return;
         shared_tiles = rest;
-        clusters = std::min(at_once, rest * steps);
-        k_tiles = Divisor(steps);
+        clusters = std::min(at_once, rest * k_tiles);
+        tile_divisor = Divisor(k_tiles);
     }
     // Where a cluster's share of the k-tiles begins, and whose share k-tile `at` belongs to.
     __host__ __device__ int begin(int cluster) const {
-        return int(1ll * shared_tiles * steps * cluster / clusters);
+        return int(1ll * shared_tiles * k_tiles * cluster / clusters);
     }
     __host__ __device__ int cluster_of(int at) const {
-        return int(((at + 1ll) * clusters - 1) / (shared_tiles * steps));
+        return int(((at + 1ll) * clusters - 1) / (shared_tiles * k_tiles));
     }
     // How many shares begin inside a tile.
     int cuts() const {
         int count = 0;
-        for (int cluster = 1; cluster < clusters; ++cluster) count += begin(cluster) % steps > 0;
+        for (int cluster = 1; cluster < clusters; ++cluster) count += begin(cluster) % k_tiles > 0;
         return count;
     }
     int M, N;
-    int steps;  // k-tiles of a tile
+    int k_tiles;  // of a tile
     TileScheduler scheduler;  // of the tiles that a cluster computes together
     int clusters;  // each takes its share, and then every clusters-th of the other tiles
     int shared_tiles = 0;  // the first tiles, whose k-tiles are shared
-    Divisor k_tiles;  // steps
+    Divisor tile_divisor;  // divides by k_tiles
 };
 
 // The units of work of a cluster, in order. kCut: there are parts of tiles among them.
@@ -110,13 +110,13 @@ public:
     }
     __device__ bool next(Unit& unit) {
         if (kCut && at_ < end_) {
-            unit.tile = work_.k_tiles.quotient(at_);
-            unit.first = at_ - unit.tile * work_.steps;
-            unit.steps = min(work_.steps - unit.first, end_ - at_);
-            at_ += unit.steps;
+            unit.tile = work_.tile_divisor.quotient(at_);
+            unit.first = at_ - unit.tile * work_.k_tiles;
+            unit.k_tiles = min(work_.k_tiles - unit.first, end_ - at_);
+            at_ += unit.k_tiles;
             return true;
         }
-        unit = {whole_, 0, work_.steps};
+        unit = {whole_, 0, work_.k_tiles};
         whole_ += work_.clusters;
         return unit.tile < work_.scheduler.tiles;
     }
@@ -134,7 +134,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     using Shared = ::Shared<Tile, kSplitK>;
     static_assert(kSplitK == 1 || Tile::kSwapped, "only transposed tiles are split");
     constexpr int kConsumers = Tile::kConsumers, kFragments = Tile::kFragments;
-    constexpr int kSums = Shared::kMine;  // fragments that a CTA adds up and stores
+    constexpr int kSums = Shared::kOwned;  // fragments that a CTA adds up and stores
     // Of a normal tile's parts, which have 64 columns each, those stored during the next tile.
     constexpr int kDeferred = !Tile::kSwapped && Tile::kParts > 2 ? 2 : 0;
     constexpr int kImmediate = Tile::kParts - kDeferred;
@@ -146,7 +146,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     typename Shared::Pipeline pipeline(shared.stages, slice * kMulticastCtas, in_group);
     // Of a unit's k-tiles this CTA computes those of its slice.
     const auto begin = [&](const Unit& unit, int slice) {
-        return unit.first + unit.steps * slice / kSplitK;
+        return unit.first + unit.k_tiles * slice / kSplitK;
     };
 
     if (threadIdx.x == 0) {
@@ -176,8 +176,8 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         Unit unit;
         for (Units<kCut> units(work, cluster); units.next(unit);) {
             const auto at = work.scheduler.position(unit.tile);
-            for (int step = begin(unit, slice); step < begin(unit, slice + 1); ++step)
-                pipeline.load(stage, A, B, row_of(at), col_of(at), step * kTileK);
+            for (int k_tile = begin(unit, slice); k_tile < begin(unit, slice + 1); ++k_tile)
+                pipeline.load(stage, A, B, row_of(at), col_of(at), k_tile * kTileK);
         }
         pipeline.drain(stage);
         return;
@@ -207,14 +207,14 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     // number `slice`. They come to its reduction buffer, from all CTAs that compute the tile.
     int parity = 0;  // of the reduction's barriers
     const auto reduce = [&](const float(&acc)[kFragments][4], float(&sums)[kSums][4]) {
-        const int mine = (kFragments - slice + kSplitK - 1) / kSplitK;  // may be 0
+        const int owned = (kFragments - slice + kSplitK - 1) / kSplitK;  // may be 0
         // Waits until the warps of all CTAs that share this tile have read their reduction buffers.
         // A CTA that adds up no fragment must not announce its bytes earlier: it announces none, so
         // that its phase ends at once, and a slower warp would miss the end of the phase before.
         ptx::mbarrier_wait_parity(&shared.reduction_empty, parity ^ 1);
         if (threadIdx.x == 0)
             ptx::mbarrier_arrive_expect_tx(&shared.reduction_full,
-                                           mine * kSplitK * kConsumers * int(sizeof(float4)));
+                                           owned * kSplitK * kConsumers * int(sizeof(float4)));
 #pragma unroll
         for (int fragment = 0; fragment < kFragments; ++fragment) {
             const float(&x)[4] = acc[fragment];
@@ -225,7 +225,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         ptx::mbarrier_wait_parity(&shared.reduction_full, parity);
 #pragma unroll
         for (int i = 0; i < kSums; ++i)
-            for (int from = 0; from < kSplitK && i < mine; ++from) {  // always in this order
+            for (int from = 0; from < kSplitK && i < owned; ++from) {  // always in this order
                 const float4 x = shared.reduction_buffer[i][from][threadIdx.x];
                 const float terms[4] = {x.x, x.y, x.z, x.w};
                 for (int e = 0; e < 4; ++e) sums[i][e] = from ? sums[i][e] + terms[e] : terms[e];
@@ -245,21 +245,21 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     };
     Unit unit;
     for (Units<kCut> units(work, cluster); units.next(unit);) {
-        const int steps = begin(unit, slice + 1) - begin(unit, slice);
+        const int k_tiles = begin(unit, slice + 1) - begin(unit, slice);
         float acc[kFragments][4];
-        consumer.multiply(acc, steps, [&](int step) {
-            if (step == 0) {
+        consumer.multiply(acc, k_tiles, [&](int k_tile) {
+            if (k_tile == 0) {
                 const auto at = work.scheduler.position(unit.tile);
                 c_row = row_of(at) + (Tile::kSwapped ? 0 : row);
                 c_col = col_of(at) + (Tile::kSwapped ? row : 0);
             }
 #pragma unroll
             for (int i = 0; i < kDeferred; ++i)
-                if (pending && step == min(2 + 2 * i, steps - 1)) store_deferred(i);
+                if (pending && k_tile == min(2 + 2 * i, k_tiles - 1)) store_deferred(i);
         });
         if (kCut) memset(deferred, 0, sizeof deferred);  // else values nobody needs fill registers
         pending = false;
-        const bool whole = !kCut || unit.steps == work.steps;
+        const bool whole = !kCut || unit.k_tiles == work.k_tiles;
         if constexpr (kSplitK > 1) {
             float sums[kSums][4];
             reduce(acc, sums);
@@ -323,7 +323,8 @@ void launch(const Work& work, int K, const half* A, const half* B, float* C) {
     kernel<<<blocks, Tile::kThreads, sizeof(Shared)>>>(work, C, A_map, B_map, C_map);
 }
 
-struct Config {  // nanoseconds, fitted to times of an H100: of a k-tile, of a tile's rest
+// A k-tile takes `step` nanoseconds, the rest of a tile `rest`, fitted to times of an H100.
+struct Config {
     Tiling tiling;
     int step, rest;
     void (*launch)(const Work& work, int K, const half* A, const half* B, float* C);
@@ -362,8 +363,8 @@ const Config& best_config(int M, int N, int K) {
         const Work work(M, N, K, tiling);
         const double waves = ceil_div(work.scheduler.tiles - work.shared_tiles, work.clusters);
         const double cut = work.shared_tiles > 0, share = work.begin(1) + cut;
-        const double steps = std::ceil((waves * work.steps + share) / tiling.split_k);
-        return steps * config.step + (waves + 2 * cut) * config.rest + cut * kAddParts;
+        const double k_tiles = std::ceil((waves * work.k_tiles + share) / tiling.split_k);
+        return k_tiles * config.step + (waves + 2 * cut) * config.rest + cut * kAddParts;
     };
     return fastest(kConfigs, time);
 }
@@ -388,7 +389,7 @@ double stored_elements(double M, double N, double K) {
     double stored = stored_with_copies(M, N, K);
     for (int tile = 0; tile < work.shared_tiles; ++tile) {
         const auto at = work.scheduler.position(tile);
-        if (work.cluster_of(tile * work.steps) != work.cluster_of((tile + 1) * work.steps - 1))
+        if (work.cluster_of(tile * work.k_tiles) != work.cluster_of((tile + 1) * work.k_tiles - 1))
             stored -= std::min(rows, M - at.m * rows) * std::min(cols, N - at.n * cols);
     }
     return stored;

@@ -41,15 +41,15 @@ void compare(const std::string& name, Shape s, const float* C, const float* expe
                                            to_string(s).c_str(), count[0]));
 }
 
-// What the rows of all shapes say about the model.
+// How good the model is, over all shapes.
 struct Quality {
     int shapes = 0;
-    double log_behind = 0;  // sum of the logarithms of chosen time / least time
-    std::vector<float> errors;  // |predicted / measured - 1|, of what was chosen
+    double log_slowdown = 0;  // sum of the logarithms of chosen time / least time
+    std::vector<float> errors;  // |predicted / measured - 1| of the chosen configurations
 };
 
-// Times all configurations that take the shape, in turns with cuBLAS and the fastest of cuBLASLt's
-// algorithms, and adds a row for each.
+// Times all configurations that take the shape, alternating with cuBLAS and the algorithms of
+// cuBLASLt, and adds a row for each.
 void measure(Shape s, GpuTimer& timer, Cublas& cublas, const BenchmarkOptions& o, Report& report,
              Quality& quality) {
     progress(to_string(s) + ": timing");
@@ -67,7 +67,7 @@ void measure(Shape s, GpuTimer& timer, Cublas& cublas, const BenchmarkOptions& o
                 CUBLAS_COMPUTE_32F);
     for (size_t i = 0; i < lt.algorithms(); ++i) launches.push_back([&lt, i] { lt.multiply(i); });
     const size_t first = launches.size();
-    std::vector<const Config*> taken;
+    std::vector<const Config*> configs;
     for (const Config& config : kConfigs) {
         if (std::isinf(time_of(config, s.M, s.N, s.K))) continue;
         const auto launch = [&, work = Work(s.M, s.N, s.K, config.tiling, config.sliced)] {
@@ -77,7 +77,7 @@ void measure(Shape s, GpuTimer& timer, Cublas& cublas, const BenchmarkOptions& o
         launch();
         finish_launch(config.name());
         compare(config.name(), s, C.data(), expected.data());
-        taken.push_back(&config);
+        configs.push_back(&config);
         launches.push_back(launch);
     }
     progress("");
@@ -87,20 +87,20 @@ void measure(Shape s, GpuTimer& timer, Cublas& cublas, const BenchmarkOptions& o
     for (size_t i = 1; i < first; ++i)
         if (lt_ms == 0 || times[i].median < lt_ms) lt_ms = times[i].median;
     const Config* const chosen = &best_config(s.M, s.N, s.K);
-    double least = times[first].median, its = 0;
-    for (size_t i = 0; i < taken.size(); ++i) {
+    double least_ms = times[first].median, chosen_ms = 0;
+    for (size_t i = 0; i < configs.size(); ++i) {
         const double ms = times[first + i].median;
-        const double predicted = time_of(*taken[i], s.M, s.N, s.K);
-        least = std::min(least, ms);
-        if (taken[i] == chosen) {
-            its = ms;
+        const double predicted = time_of(*configs[i], s.M, s.N, s.K);
+        least_ms = std::min(least_ms, ms);
+        if (configs[i] == chosen) {
+            chosen_ms = ms;
             quality.errors.push_back(std::abs(predicted / ms * 1e-3 - 1));
         }
         Row row = {{"m", std::to_string(s.M)},
                    {"n", std::to_string(s.N)},
                    {"k", std::to_string(s.K)},
-                   {"config", taken[i]->name()},
-                   {"chosen", taken[i] == chosen ? "yes" : "-"},
+                   {"config", configs[i]->name()},
+                   {"chosen", configs[i] == chosen ? "yes" : "-"},
                    {"predicted_us", format("%.1f", predicted)},
                    {"median_us", format("%.1f", ms * 1e3)},
                    {"cublas_us", format("%.1f", times[0].median * 1e3)},
@@ -110,7 +110,7 @@ void measure(Shape s, GpuTimer& timer, Cublas& cublas, const BenchmarkOptions& o
         report.add(row);
     }
     ++quality.shapes;
-    quality.log_behind += std::log(its / least);
+    quality.log_slowdown += std::log(chosen_ms / least_ms);
 }
 
 int main(int argc, char** argv) {
@@ -145,7 +145,7 @@ int main(int argc, char** argv) {
                                  "Chosen configurations take %.1f%% longer than the "
                                  "fastest (geometric mean of %d shapes); the median "
                                  "error of their predicted times is %.1f%%.\n",
-                                 100 * (std::exp(quality.log_behind / quality.shapes) - 1),
+                                 100 * (std::exp(quality.log_slowdown / quality.shapes) - 1),
                                  quality.shapes, 100 * errors.median);
                              report.save();
                          });

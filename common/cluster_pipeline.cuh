@@ -109,27 +109,28 @@ public:
                                              512)),
               a_(A_first_), b_(B_first_) {}
 
-        // acc = the products of the next `steps` k-tiles. Calls meanwhile(step) while wgmma works
-        // on a k-tile. If steps is 0, acc becomes 0 after meanwhile(0).
+        // acc = the products of the next `k_tiles` k-tiles. Calls meanwhile(k_tile) while wgmma works
+        // on a k-tile. If k_tiles is 0, acc becomes 0 after meanwhile(0).
         template <class Meanwhile>
-        __device__ __forceinline__ void multiply(float (&acc)[Tile::kFragments][4], int steps,
+        __device__ __forceinline__ void multiply(float (&acc)[Tile::kFragments][4], int k_tiles,
                                                  Meanwhile meanwhile) {
             // A single consumer warpgroup keeps the products of two k-tiles in flight.
             constexpr bool kSingleConsumer = Tile::kWarpgroups == 1;
             int previous = 0;
-            for (int step = 0; step < steps; ++step) {
+            for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
                 ptx::mbarrier_wait_parity(&memory_.full[position_.stage], position_.parity);
                 ptx::wgmma_fence();
                 for (int s = 0; s < kTileK; s += 16) {  // along the rows of A, down the rows of B
                     const uint64_t a_s = a_ + s * 2 / 16, b_s = b_ + s * 128 / 16;
-                    if (Tile::kSwapped) ptx::wgmma_m64k16<half, 1, 0>(acc, b_s, a_s, step + s > 0);
-                    else ptx::wgmma_m64k16<half, 0, 1>(acc, a_s, b_s, step + s > 0);
+                    if (Tile::kSwapped)
+                        ptx::wgmma_m64k16<half, 1, 0>(acc, b_s, a_s, k_tile + s > 0);
+                    else ptx::wgmma_m64k16<half, 0, 1>(acc, a_s, b_s, k_tile + s > 0);
                 }
                 ptx::wgmma_commit_group();
-                meanwhile(step);
+                meanwhile(k_tile);
                 if (kSingleConsumer) {  // waits for the k-tile before, while these products run
                     ptx::wgmma_wait_group<1>();
-                    if (step > 0) pipeline_.release(previous);
+                    if (k_tile > 0) pipeline_.release(previous);
                 } else {
                     ptx::wgmma_wait_group<0>();
                     pipeline_.release(position_.stage);
@@ -141,10 +142,10 @@ public:
             }
             if (kSingleConsumer) {  // waits for the last k-tile
                 ptx::wgmma_wait_group<0>();
-                if (steps > 0) pipeline_.release(previous);
+                if (k_tiles > 0) pipeline_.release(previous);
             }
             ptx::warpgroup_fence_operand(acc);  // keeps the compiler from reading acc earlier
-            if (steps > 0) return;
+            if (k_tiles > 0) return;
             meanwhile(0);
             for (auto& fragment : acc)
                 for (float& element : fragment) element = 0;

@@ -4,7 +4,7 @@
 #include <mma.h>
 
 // Begins each of the two functions: on the emulator it says for which architecture the file is
-// compiled. nvcc is told by -arch.
+// compiled. nvcc takes it from -arch.
 #ifndef COMPILED_FOR
 #define COMPILED_FOR(file)
 #endif

@@ -53,11 +53,11 @@ def main():
             link = f"nvcc -dlink -arch=sm_{b} {objects} -o frag.o"
             print(f"$ {compiles['fragA', a]}", f"$ {compiles['fragB', b]}", sep="\n")
             if refused:
-                heard = f"refused: {refused}"
+                result = f"refused: {refused}"
             else:
                 print(f"$ {link}")
-                heard = say(link) or "linked, and nothing is said"
-            print(f"nvcc {release}, sm_{a} + sm_{b}: {heard}\n")
+                result = say(link) or "linked, and nothing is said"
+            print(f"nvcc {release}, sm_{a} + sm_{b}: {result}\n")
     return 0
 
 

@@ -139,7 +139,7 @@ struct Layout {
 template <class P>
 std::vector<Layout> layouts() {
     std::vector<Layout> all = {{multiply<P, row_major, col_major>, true, false}};
-    // Of what is smaller than a byte, neighbours along k must be neighbours in memory.
+    // Sub-byte elements that are adjacent along k must be adjacent in memory.
     if constexpr (Element<typename P::In>::kBits >= 8)
         all.insert(all.end(), {{multiply<P, row_major, row_major>, true, true},
                                {multiply<P, col_major, col_major>, false, false},
