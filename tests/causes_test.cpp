@@ -1,4 +1,4 @@
-// The cause of a wrong product is said where it is one, and nothing where none is known.
+// The cause of a wrong product is named where it is known, and nothing is said where it is not.
 #include "common/causes.h"
 #include "common/operands.h"
 

@@ -114,7 +114,7 @@ TEST(Harness, IntegersStayExactInHalves) {
     EXPECT_EQ(std::count(used.begin(), used.end(), true), s.K);
 }
 
-// Even in a single row the kept elements lie at every distance from a multiple of any tile's depth.
+// Even in a single row the kept elements lie at every distance from a multiple of any k-tile.
 TEST(Harness, KeptElementsHaveNoStride) {
     const Shape s = {1, 1, 200000};
     Operands<half, half> x(s);
@@ -130,7 +130,7 @@ TEST(Harness, KeptElementsHaveNoStride) {
 
 // For every K, a product that is a third too small must be rejected, and so must 0.
 template <class In, class Out>
-void expect_sharp(const Arithmetic& arithmetic) {
+void expect_tight(const Arithmetic& arithmetic) {
     for (const int K : {1, 2, 457, 458, 1420, 1421, 5000, 1 << 20, int(kMaxK)}) {
         const Shape s = {3, 1, K};
         Operands<In, Out> x(s);
@@ -152,12 +152,12 @@ void expect_sharp(const Arithmetic& arithmetic) {
     }
 }
 
-TEST(Harness, TheErrorBoundIsSharpForEveryK) {
-    expect_sharp<float, float>(kFp32);
-    expect_sharp<half, float>(kTensor);
-    expect_sharp<__nv_bfloat16, float>(kTensor);
-    expect_sharp<half, half>(kHalf2);
-    expect_sharp<half, half>(kWgmma);
+TEST(Harness, TheErrorBoundIsTightForEveryK) {
+    expect_tight<float, float>(kFp32);
+    expect_tight<half, float>(kTensor);
+    expect_tight<__nv_bfloat16, float>(kTensor);
+    expect_tight<half, half>(kHalf2);
+    expect_tight<half, half>(kWgmma);
 }
 
 // An error of two units in the last place exceeds the rounding of FP32 sums.
@@ -217,7 +217,7 @@ void launch_keeping(int M, int N, int K, const float* A, const float* B, float* 
 }
 
 // Memory that a launcher keeps for its next call is no leak.
-TEST(Harness, TellsOfALeak) {
+TEST(Harness, ReportsALeak) {
     testing::internal::CaptureStderr();
     EXPECT_EQ(run(launch_leaking, {"--size", "5"}), kWrongResult);
     EXPECT_NE(testing::internal::GetCapturedStderr().find("leaves 1000 more bytes"),
@@ -260,8 +260,8 @@ TEST(Harness, ExitCodesAndCsv) {
 // Of two configurations the launcher chooses the first. The second takes an even N, and is wrong at
 // some.
 struct Config {
-    const char* its_name;
-    std::string name() const { return its_name; }
+    const char* label;
+    std::string name() const { return label; }
 };
 constexpr Config kConfigs[] = {{"chosen"}, {"other"}};
 int other_is_wrong_at = 2;  // N % 4
@@ -289,7 +289,7 @@ std::string said_with_configs(const std::vector<std::string>& words, int expecte
     return testing::internal::GetCapturedStderr();
 }
 
-TEST(Harness, VerifiesFormsThatAreNotChosen) {
+TEST(Harness, VerifiesConfigurationsThatAreNotChosen) {
     for (const int n : {2, 0}) {
         other_is_wrong_at = n;
         const std::string said = said_with_configs({"--all-configs"}, kWrongResult);
@@ -320,7 +320,7 @@ TEST(Harness, VerifiesOnlyMultiplesThatTheLauncherTakes) {
 }
 
 // ./run prints the rows of several stages below the column names of the first one.
-TEST(Harness, AStageWithFormsHasTheColumnsOfAnyOther) {
+TEST(Harness, AStageWithConfigurationsHasTheColumnsOfAnyOther) {
     const std::string path = testing::TempDir() + "configs.csv";
     Facts facts = {loaded_by_best}, with_configs = facts;
     with_configs.chosen = [](int, int N, int) { return kConfigs[!is_chosen(N)].name(); };

@@ -1,11 +1,11 @@
 // Tests that a stage is right at both ends of matrices with more than 2^32 elements. Only the first
-// and the last block run: an index that was cut to 32 bits reads or writes the wrong address, as on
-// a GPU.
+// and the last block run: an index that was truncated to 32 bits reads or writes the wrong address,
+// as on a GPU.
 //
 // The test program is a stage's own object, linked with this one: this run_stage() replaces the
 // harness's, which the linker finds later. With the libraries in another order the program would be
-// the ordinary stage. Therefore whoever runs the test passes --both-ends, which the ordinary stage
-// refuses. It also takes --bf16 and --config like that one.
+// the ordinary stage. Therefore the test passes --both-ends, which the ordinary stage rejects. This
+// program also takes --bf16 and --config like that one.
 #include <sys/mman.h>
 
 #include <cstdint>
@@ -26,11 +26,11 @@ constexpr int kLong = 640000000;  // a multiple of every tile; times 7 it exceed
 // kTouched exceeds the largest tile, so that it covers everything that the two blocks read.
 // kCompared is the smallest tile, 16, less the one row or column that an edge may cut off.
 constexpr int kTouched = 1024, kCompared = 15;
-// The number of traced accesses after which a launch ends: for long sums so few that each block has
-// only begun one, and otherwise many more than two blocks need for their tiles.
-constexpr uint64_t kOfSums = 100000, kAccesses = 10000000;
+// The number of traced accesses after which a launch ends. Where K is large it is so small that each
+// block has only begun its sums; otherwise it is much larger than two blocks need for their tiles.
+constexpr uint64_t kLargeKAccesses = 100000, kAccesses = 10000000;
 
-// A matrix of which only accessed pages take memory, with free addresses around it for wrong
+// A matrix of which only accessed pages take memory, with unused addresses around it for wrong
 // indices.
 template <class T>
 struct SparseMatrix {
@@ -40,7 +40,7 @@ struct SparseMatrix {
         void* const all = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (all == MAP_FAILED)
-            throw Failure(kDeviceFailed, format("%zu GiB of addresses, not memory, can't be had; "
+            throw Failure(kDeviceFailed, format("%zu GiB of address space can't be reserved; "
                                                 "see ulimit -v and vm.overcommit_memory",
                                                 bytes >> 30));
         memory.reset(all, [=](void* memory) { munmap(memory, bytes); });
@@ -61,8 +61,8 @@ struct SparseMatrix {
     T* data;
 };
 
-// Returns false if the launch took too long, because a few blocks compute all of C in turns: then
-// nothing is known.
+// Returns false if the launch took too long, because a few persistent blocks compute all of C: then
+// nothing was verified.
 template <class In, class Out>
 static bool verify_ends(Launcher<In, Out> launch, Shape s) {
     const auto a = [](int row, int k) { return (row * 7 + k * 3) % 5 - 2; };
@@ -72,11 +72,11 @@ static bool verify_ends(Launcher<In, Out> launch, Shape s) {
     A.at_ends(kTouched, [&](int row, int k, In& to) { to = In(float(a(row, k))); });
     B.at_ends(kTouched, [&](int k, int col, In& to) { to = In(float(b(k, col))); });
     C.at_ends(kTouched, [&](int, int, Out& to) { to = unwritten<Out>(); });
-    // With one multiprocessor there are only whole tiles. But if blocks stay, one would compute all
-    // of them: with more multiprocessors than tiles each block computes one.
-    const bool long_sums = s.K == kLong;
+    // With one multiprocessor there are only whole tiles, but a single persistent block would compute
+    // all of them. With more multiprocessors than tiles each block computes one.
+    const bool large_k = s.K == kLong;
     for (const int sm_count : {1, 1 << 30}) {
-        emulator::run_ends_only(sm_count, long_sums ? kOfSums : kAccesses, long_sums);
+        emulator::run_ends_only(sm_count, large_k ? kLargeKAccesses : kAccesses, large_k);
         with_explanation("at both ends", [&] {
             launch(s.M, s.N, s.K, A.data, B.data, C.data);
             finish_launch();
@@ -84,7 +84,7 @@ static bool verify_ends(Launcher<In, Out> launch, Shape s) {
         emulator::run_ends_only(0);
         if (found(*C.data) != "was not written") break;
     }
-    if (long_sums) return true;  // only the beginning of the sums was computed
+    if (large_k) return true;  // only the beginning of the sums was computed
     if (emulator::ended_early()) return false;
     C.at_ends(kCompared, [&](int row, int col, const Out& got) {
         int64_t expected = 0;
@@ -95,7 +95,7 @@ static bool verify_ends(Launcher<In, Out> launch, Shape s) {
 }
 
 // Long and wide matrices, each with 16-byte-aligned rows and without. The K of the wide ones
-// exceeds the depth of every tile.
+// exceeds that of every k-tile.
 template <class In, class Out>
 static void verify_all(Launcher<In, Out> launch, const Facts& facts) {
     std::string not_tried;

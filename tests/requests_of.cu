@@ -8,24 +8,24 @@
 
 #include "emulator/emulator.h"
 
-struct Places {
-    uint64_t of[32];
+struct Offsets {
+    uint64_t of_lane[32];
 };
 
 template <class T>
-__global__ void load(const char* from, T* to, Places places) {
-    to[threadIdx.x] = *(const T*)(from + places.of[threadIdx.x]);
+__global__ void load(const char* from, T* to, Offsets offsets) {
+    to[threadIdx.x] = *(const T*)(from + offsets.of_lane[threadIdx.x]);
 }
 
 template <class T>
-uint64_t sectors(const Places& places) {
+uint64_t sectors(const Offsets& offsets) {
     constexpr size_t kBytes = 1 << 16;
     char *from, *to;
     cudaMalloc(&from, kBytes);
     cudaMalloc(&to, 32 * sizeof(T));
     cudaMemset(from, 0, kBytes);
     emulator::reset_counts();
-    load<<<1, 32>>>(from, (T*)to, places);
+    load<<<1, 32>>>(from, (T*)to, offsets);
     cudaFree(from);
     cudaFree(to);
     return emulator::counts().global_load_sectors;
@@ -34,15 +34,16 @@ uint64_t sectors(const Places& places) {
 int main() {
     std::string kind;
     for (int width; std::cin >> kind >> width;) {
-        Places places;
-        for (uint64_t& place : places.of) std::cin >> place;
+        Offsets offsets;
+        for (uint64_t& offset : offsets.of_lane) std::cin >> offset;
         int ideal = 0;
         if (kind == "global") {
-            std::cout << (width == 4   ? sectors<float>(places)
-                          : width == 8 ? sectors<float2>(places)
-                                       : sectors<float4>(places));
+            std::cout << (width == 4   ? sectors<float>(offsets)
+                          : width == 8 ? sectors<float2>(offsets)
+                                       : sectors<float4>(offsets));
         } else {
-            std::cout << emulator::shared_wavefronts(places.of, ~0u, width, kind == "store", &ideal)
+            std::cout << emulator::shared_wavefronts(offsets.of_lane, ~0u, width, kind == "store",
+                                                     &ideal)
                       << ' ' << ideal;
         }
         std::cout << '\n';

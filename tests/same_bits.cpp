@@ -1,10 +1,9 @@
 // Tests that a stage computes the same bits in each order of blocks and threads, on real numbers,
-// with each of its configurations: every element of C is added up in an order of its own that does
-// not depend on which block comes first.
+// with each of its configurations: the products of every element of C are added up in an order that
+// does not depend on which block runs first.
 //
 // The test program is a stage's own object, linked with this one: this run_stage() replaces the
-// harness's, as in large_indices.cpp. Whoever runs the test passes --same-bits, which the ordinary
-// stage refuses.
+// harness's, as in large_indices.cpp. The test passes --same-bits, which the ordinary stage rejects.
 #include <cstdio>
 #include <cstring>
 #include <vector>

@@ -66,8 +66,8 @@ def said(page):
 
 
 def test_banks(shown):
-    """A chapter's preset costs what the emulator counted for the costliest request of its kind. Turns and strides can
-    be changed by button, key and click; the bar of each stride is as high as its number of turns."""
+    """A chapter's preset costs what the emulator counted for the costliest request of its kind. Wavefronts and strides
+    can be changed by button, key and click; the bar of each stride is as high as its number of wavefronts."""
     page = shown("banks.html")
     for place, step, kind in (
             ("bs", "03_shared_blocking", "shared load"), ("wide", "04_unroll.2_wide_loads", "shared load"),
@@ -95,7 +95,7 @@ def test_banks(shown):
 @pytest.mark.parametrize("name", ("banks.html#bs", "coalescing.html#column", "roofline.html#naive"))
 def test_toys_in_a_lesson(name, chromium, tmp_path):  # noqa: F811
     """No choice is cut off. At 03 a reader can choose which lanes access the same word: 32 lanes a row apart take 32
-    turns."""
+    wavefronts."""
     address = f"{TOYS}/{name.replace('#', '?en#')}"
     (tmp_path / "outer.html").write_text(f"<iframe src='{address}' width=740 height=900></iframe>")
     page = chromium
@@ -123,7 +123,7 @@ def test_toys_in_a_lesson(name, chromium, tmp_path):  # noqa: F811
 
 def test_banks_fit_a_screen(shown):
     """A screen 800 high shows everything that a reader uses; a phone the picture and its controls. The picture has each
-    lane's number, also at strides with many turns."""
+    lane's number, also at strides with many wavefronts."""
     page = shown("banks.html", place="?en#alike", height=800)
     assert ask(page, "document.documentElement.scrollHeight") <= 800
     for width, height in ((1280, 800), (390, 844)):

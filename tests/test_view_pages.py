@@ -112,8 +112,8 @@ TIP = "(tip => tip && !tip.hidden ? tip.textContent : '')(document.getElementByI
 
 def test_pointer(shown):
     """A cell of a matrix shows which lanes access it; one of a bank conflict its word and bank, its lanes and their
-    turn, and three of the events that accessed it. After a tap the tip stays until the next tap. In each turn a
-    wavefront serves its own lanes, and a bank one word."""
+    wavefront, and three of the events that accessed it. After a tap the tip stays until the next tap. Each wavefront
+    serves its own lanes, and a bank serves one word in it."""
     page = shown(record_of(SHARED))
     x, y = ask(page, "(r => [r.x, r.y])(v.find('.matrices').getBoundingClientRect())")
     left, top = ask(page, "v.corners[0].slice(1)")
@@ -181,7 +181,7 @@ def test_opens_where_there_is_something_to_see(stage, shown):
 
 
 def test_numbers_are_of_one_kind(shown):
-    """The numbers of a request are its turns, one for each 16 bytes that a lane accesses; those of a copy, or of what
+    """The numbers of a request are its wavefronts, one for each 16 bytes that a lane accesses; those of a copy, or of what
     tensor cores read, are the chunks."""
     page = shown(record_of("10_async_mma"))
     ask(page, "void (v.place = '////' + (v.tales.findIndex(tale => tale.kind === 'shared load') + 1))")

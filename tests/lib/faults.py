@@ -18,8 +18,8 @@ KINDS = {
     "false": "a condition, or one that || joins to others, is false",
     "min": "one of the two in min() or max() is taken",
     "zero": "a variable that begins as zeros begins as NaN",
-    "rest": "what is left of a dimension, a - b, is plenty",
-    "wide": "a product of size_t is cut to 32 bits",
+    "rest": "what is left of a dimension, a - b, is large",
+    "wide": "a product of size_t is truncated to 32 bits",
     "formula": "half of what a formula says",
     "type": "bfloat16 is taken for half",
 }

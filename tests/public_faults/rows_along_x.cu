@@ -14,11 +14,11 @@ __global__ void multiply(int M, int N, int K, const float* A, const float* B, fl
     C[row * N + column] = sum;
 }
 void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C) {
-    int down = (M + 15) / 16, across = (N + 15) / 16;
+    int tiles_m = (M + 15) / 16, tiles_n = (N + 15) / 16;
 #ifdef FIXED
-    dim3 grid(across, down);
+    dim3 grid(tiles_n, tiles_m);
 #else
-    dim3 grid(down, across);
+    dim3 grid(tiles_m, tiles_n);
 #endif
     multiply<<<grid, dim3(16, 16)>>>(M, N, K, A, B, C);
 }
