@@ -83,6 +83,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
     p->l2CacheSize = 4 << 20;
     p->asyncEngineCount = p->deviceOverlap = p->concurrentKernels = p->canMapHostMemory = 1;
     p->unifiedAddressing = p->managedMemory = p->streamPrioritiesSupported = 1;
+    p->cooperativeLaunch = 1;
     return cudaSuccess;
 }
 
@@ -107,6 +108,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
                {cudaDevAttrComputeCapabilityMajor, size_t(p.major)},
                {cudaDevAttrMaxSharedMemoryPerMultiprocessor, p.sharedMemPerMultiprocessor},
                {cudaDevAttrManagedMemory, 1},
+               {cudaDevAttrCooperativeLaunch, 1},
                {cudaDevAttrMaxSharedMemoryPerBlockOptin, p.sharedMemPerBlockOptin},
                {cudaDevAttrMemoryPoolsSupported, 1}};
     *value = 0;

@@ -4,6 +4,10 @@
 #include "cuda_runtime.h"  // from this folder, wherever this file is included
 
 enum CUresult { CUDA_SUCCESS = 0, CUDA_ERROR_INVALID_VALUE = 1 };
+inline CUresult cuGetErrorString(CUresult error, const char** text) {
+    *text = error == CUDA_SUCCESS ? "no error" : "invalid argument";
+    return CUDA_SUCCESS;
+}
 using cuuint32_t = uint32_t;
 using cuuint64_t = uint64_t;
 
