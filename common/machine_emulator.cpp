@@ -67,7 +67,9 @@ Failure explained(const Failure& failure) {
     if (!silence) return failure;
     silence.reset();
     const auto& problems = counts().problems;
-    const std::string said = emulator::with_lines(failure.what());
+    std::string said = emulator::with_lines(failure.what());
+    if (failure.code == kWrongResult)
+        for (const std::string& note : counts().notes) said += "\n  " + emulator::with_lines(note);
     if (problems.empty() && failure.code != kWrongResult) return failure;
     if (problems.empty() || said.find(problems[0]) != said.npos)
         return Failure(failure.code, said).in(watched);

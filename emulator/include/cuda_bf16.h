@@ -14,6 +14,7 @@ __forceinline__ uint16_t float_to_bfloat16(float x) {
 }  // namespace emulator
 
 struct __nv_bfloat16 : emulator::SmallFloat<__nv_bfloat16> {
+    static constexpr int kBits = 8;  // of a number
     uint16_t __x;
     __nv_bfloat16() = default;
     template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cuda_runtime.h"  // from this folder, wherever this file is included
+#include "half_sums.h"
 
 namespace emulator {
 
@@ -54,11 +55,12 @@ __forceinline__ uint16_t float_to_half(float x) {
 }
 
 // What half and __nv_bfloat16 share. A float has more than twice their bits, so that + - *
-// / of floats, rounded again, are correctly rounded.
+// / of floats, rounded again, are correctly rounded. What adds is inlined, so that it is noted where
+// the user's code adds.
 template <class T>
 struct SmallFloat {
-    friend T operator+(T a, T b) { return float(a) + float(b); }
-    friend T operator-(T a, T b) { return float(a) - float(b); }
+    __forceinline__ friend T operator+(T a, T b) { return noted<T>(float(a) + float(b), a, b); }
+    __forceinline__ friend T operator-(T a, T b) { return noted<T>(float(a) - float(b), a, -b); }
     friend T operator*(T a, T b) { return float(a) * float(b); }
     friend T operator/(T a, T b) { return float(a) / float(b); }
     friend T operator+(T a) { return a; }
@@ -66,8 +68,8 @@ struct SmallFloat {
         a.__x ^= 0x8000;
         return a;
     }
-    friend T& operator+=(T& a, T b) { return a = a + b; }
-    friend T& operator-=(T& a, T b) { return a = a - b; }
+    __forceinline__ friend T& operator+=(T& a, T b) { return a = a + b; }
+    __forceinline__ friend T& operator-=(T& a, T b) { return a = a - b; }
     friend T& operator*=(T& a, T b) { return a = a * b; }
     friend T& operator/=(T& a, T b) { return a = a / b; }
     friend bool operator==(T a, T b) { return float(a) == float(b); }
@@ -76,12 +78,14 @@ struct SmallFloat {
     friend bool operator>(T a, T b) { return float(a) > float(b); }
     friend bool operator<=(T a, T b) { return float(a) <= float(b); }
     friend bool operator>=(T a, T b) { return float(a) >= float(b); }
-    friend T __hadd(T a, T b) { return a + b; }
-    friend T __hsub(T a, T b) { return a - b; }
+    __forceinline__ friend T __hadd(T a, T b) { return a + b; }
+    __forceinline__ friend T __hsub(T a, T b) { return a - b; }
     friend T __hmul(T a, T b) { return a * b; }
     friend T __hdiv(T a, T b) { return a / b; }
     friend T __hneg(T a) { return -a; }
-    friend T __hfma(T a, T b, T c) { return odd_fma(float(a), float(b), float(c)); }
+    __forceinline__ friend T __hfma(T a, T b, T c) {
+        return noted<T>(odd_fma(float(a), float(b), float(c)), float(a) * float(b), c);
+    }
     friend bool __heq(T a, T b) { return a == b; }
     friend bool __hne(T a, T b) { return a < b || a > b; }  // false for NaN, unlike !=
     friend bool __hlt(T a, T b) { return a < b; }
@@ -113,6 +117,7 @@ __forceinline__ float before_rounding(T x) {
 }  // namespace emulator
 
 struct __half : emulator::SmallFloat<__half> {
+    static constexpr int kBits = 11;  // of a number
     uint16_t __x;
     __half() = default;
     template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
@@ -172,7 +177,7 @@ inline half2 __highs2half2(half2 a, half2 b) { return {a.y, b.y}; }
 namespace emulator {
 #define EMULATOR_PAIRS(name, expression)                 \
     template <class T>                                   \
-    Pair<T> name(Pair<T> a, Pair<T> b) {                 \
+    __forceinline__ Pair<T> name(Pair<T> a, Pair<T> b) { \
         return {a.x expression b.x, a.y expression b.y}; \
     }
 // clang-format off
@@ -181,14 +186,14 @@ EMULATOR_PAIRS(__hadd2, +) EMULATOR_PAIRS(__hsub2, -) EMULATOR_PAIRS(__hmul2, *)
 #undef EMULATOR_PAIRS
 template <class T> Pair<T> operator-(Pair<T> a) { return {-a.x, -a.y}; }
 template <class T> Pair<T> __hneg2(Pair<T> a) { return -a; }
-template <class T> Pair<T>& operator+=(Pair<T>& a, Pair<T> b) { return a = a + b; }
-template <class T> Pair<T>& operator-=(Pair<T>& a, Pair<T> b) { return a = a - b; }
+template <class T> __forceinline__ Pair<T>& operator+=(Pair<T>& a, Pair<T> b) { return a = a + b; }
+template <class T> __forceinline__ Pair<T>& operator-=(Pair<T>& a, Pair<T> b) { return a = a - b; }
 template <class T> Pair<T>& operator*=(Pair<T>& a, Pair<T> b) { return a = a * b; }
 template <class T> Pair<T>& operator/=(Pair<T>& a, Pair<T> b) { return a = a / b; }
 template <class T> bool operator==(Pair<T> a, Pair<T> b) { return a.x == b.x && a.y == b.y; }
 // As in CUDA, true if both elements differ.
 template <class T> bool operator!=(Pair<T> a, Pair<T> b) { return a.x != b.x && a.y != b.y; }
-template <class T> Pair<T> __hfma2(Pair<T> a, Pair<T> b, Pair<T> c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }
+template <class T> __forceinline__ Pair<T> __hfma2(Pair<T> a, Pair<T> b, Pair<T> c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }
 template <class T> Pair<T> __hmax2(Pair<T> a, Pair<T> b) { return {__hmax(a.x, b.x), __hmax(a.y, b.y)}; }
 template <class T> Pair<T> __hmin2(Pair<T> a, Pair<T> b) { return {__hmin(a.x, b.x), __hmin(a.y, b.y)}; }
 // clang-format on

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <random>
 
+#include "emulator/emulator.h"
+
 namespace {
 
 static_assert(sizeof(half) == 2 && std::is_trivially_copyable_v<half> &&
@@ -168,6 +170,28 @@ TEST(Half, Pairs) {
             << "pair " << &low - &pairs[0].low;
     EXPECT_TRUE(float(__low2half(b)) == 3 && float(__high2half(b)) == 5 && a == a && a != b &&
                 f.x == 3 && f.y == 5);
+}
+
+// Sums that stand still are noted; a small addend now and then is not.
+template <class T>
+std::vector<std::string> notes_of(int additions, bool to_one_sum) {
+    emulator::reset_counts();
+    T sum = 0.0f;
+    for (int i = 0; i < additions; ++i) {
+        if (!to_one_sum) sum = float(i % 100);
+        sum += T(to_one_sum ? 1.0f : 0.0001f);
+    }
+    return emulator::counts().notes;
+}
+TEST(Half, SumsThatStandStillAreNoted) {
+    for (const auto& [notes, said] :
+         {std::pair(notes_of<half>(4096, true), "half has 11 bits"),
+          {notes_of<__nv_bfloat16>(4096, true), "bfloat16 has 8 bits"}}) {
+        ASSERT_EQ(notes.size(), 1u);
+        EXPECT_NE(notes[0].find(said), std::string::npos) << notes[0];
+    }
+    EXPECT_TRUE(notes_of<half>(2048, true).empty());
+    EXPECT_TRUE(notes_of<half>(4096, false).empty());
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "emulator/trace/conflicts.h"
+#include "emulator/trace/half_sums.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/sites.h"
 
@@ -85,6 +86,7 @@ void reset_counts() {
     notes.clear();
     forget_conflicts();
     ++resets;
+    half_sums::reset();
     for (Site& site : all_sites()) {
         site.bytes = site.requests = site.cost = site.ideal = 0;
         site.address = 0;
@@ -121,6 +123,7 @@ const Counts& counts() {
     if (all.size() > shown)
         result.problems.push_back("... and " + std::to_string(all.size() - shown) + " more");
     result.notes = notes;
+    for (const std::string& note : half_sums::notes()) result.notes.push_back(note);
     return result;
 }
 

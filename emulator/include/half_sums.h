@@ -1,0 +1,21 @@
+// What cuda_fp16.h and cuda_bf16.h tell the emulator of each addition.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+namespace emulator {
+
+// sum: its bits. lost: it is equal to one addend, though the other one is not 0.
+void note_addition(bool bfloat16, uint16_t sum, bool lost);
+
+// The sum of two numbers, which it passes on.
+template <class T>
+__attribute__((always_inline)) inline T noted(T sum, float a, float b) {
+    const float s = sum;
+    const bool lost = (s == a && b != 0) || (s == b && a != 0);
+    note_addition(T::kBits == 8, sum.__x, lost && std::isfinite(s));
+    return sum;
+}
+
+}  // namespace emulator

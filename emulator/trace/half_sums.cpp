@@ -1,0 +1,59 @@
+// Additions of halves and bfloat16s whose sum stands still.
+
+#include "emulator/trace/half_sums.h"
+
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "emulator/include/half_sums.h"
+#include "emulator/trace/lines.h"
+
+namespace emulator {
+namespace {
+
+struct Additions {  // of one instruction, which have lost their addend
+    uint16_t sum = 0;  // of the last one
+    uint64_t still = 0;  // how many had the same sum as the one before
+    std::string where;
+};
+struct {
+    uint64_t all = 0;
+    std::map<uintptr_t, Additions> lost;
+} of_type[2];  // half, bfloat16
+
+}  // namespace
+
+void note_addition(bool bfloat16, uint16_t sum, bool lost) {
+    auto& type = of_type[bfloat16];
+    ++type.all;
+    if (!lost) return;
+    Additions& here = type.lost[reinterpret_cast<uintptr_t>(__builtin_return_address(0))];
+    here.still += std::exchange(here.sum, sum) == sum;
+}
+
+namespace half_sums {
+
+std::vector<std::string> notes() {
+    constexpr uint64_t kMany = 64;
+    std::vector<std::string> all;
+    for (const bool bfloat16 : {false, true})
+        for (auto& [pc, additions] : of_type[bfloat16].lost) {
+            if (additions.still < kMany || additions.still < of_type[bfloat16].all / 4) continue;
+            if (additions.where.empty()) additions.where = find_lines({pc})[0];
+            if (additions.where.empty()) additions.where = "an unknown line";
+            all.push_back(additions.where + ": " + std::to_string(additions.still) + " of " +
+                          std::to_string(of_type[bfloat16].all) +
+                          " additions changed nothing, because " +
+                          (bfloat16 ? "bfloat16 has 8 bits" : "half has 11 bits") +
+                          ": keep the sum in float");
+        }
+    return all;
+}
+
+void reset() {
+    for (auto& type : of_type) type = {};
+}
+
+}  // namespace half_sums
+}  // namespace emulator

@@ -1,0 +1,11 @@
+// Additions of halves and bfloat16s whose sum stands still: the addend is lost.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace emulator::half_sums {
+// A line for each instruction with many such additions. A right program may have some.
+std::vector<std::string> notes();
+void reset();
+}  // namespace emulator::half_sums
