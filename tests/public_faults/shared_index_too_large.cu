@@ -2,7 +2,7 @@
 // Cause: the shared array has 32 x 128 bins, and the index goes up to 63 * 128.
 // Source: https://github.com/ORNL/HeCBench/issues/83
 // Says: out of bounds
-// Says: past the end of bins
+// Says: index 4096 of 'unsigned char [4096]'
 #ifdef FIXED
 #define ROWS 64
 #else

@@ -20,7 +20,7 @@ __global__ void copy(const __grid_constant__ CUtensorMap map, float* out) {
     }
     __syncthreads();
     ptx::mbarrier_wait_parity(&full, 0);  // <- here
-    for (int i = 0; i < 8; ++i) out[i * 32 + threadIdx.x] = tile[0][i * 32 + threadIdx.x];
+    for (int i = threadIdx.x; i < 256; i += 32) out[i] = tile[i / 16][i % 16];
 }
 int main() {
     float *in, *out;
