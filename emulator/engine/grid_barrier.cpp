@@ -58,13 +58,12 @@ void resume(const PausedBlock& block) {
 }
 
 void pass(const std::vector<PausedBlock>& paused, uint64_t blocks) {
-    if (paused.size() * run.ranks < blocks) {
+    if (paused.size() < blocks) {
         const auto waiting = std::find_if(paused[0].threads.begin(), paused[0].threads.end(),
                                           [](const Thread& thread) { return thread.waits(&grid); });
         fail("deadlock: grid.sync() at " + site_name(waiting->site) +
-             " waits for all blocks of the grid, but " +
-             std::to_string(blocks - paused.size() * run.ranks) + " of " + std::to_string(blocks) +
-             " have returned");
+             " waits for all blocks of the grid, but " + std::to_string(blocks - paused.size()) +
+             " of " + std::to_string(blocks) + " have returned");
     }
     clocks::grid_barrier();
 }

@@ -263,9 +263,11 @@ inline cublasStatus_t cublasGetMatrix(int rows, int columns, int element, const 
                         cudaMemcpyDeviceToHost) ? CUBLAS_STATUS_MAPPING_ERROR : CUBLAS_STATUS_SUCCESS;
 }
 inline cublasStatus_t cublasSetVector(int n, int element, const void* x, int incx, void* y, int incy) {
+    if (incx == 1 && incy == 1) return cublasSetMatrix(n, 1, element, x, n, y, n);
     return cublasSetMatrix(1, n, element, x, incx, y, incy);
 }
 inline cublasStatus_t cublasGetVector(int n, int element, const void* x, int incx, void* y, int incy) {
+    if (incx == 1 && incy == 1) return cublasGetMatrix(n, 1, element, x, n, y, n);
     return cublasGetMatrix(1, n, element, x, incx, y, incy);
 }
 // clang-format on

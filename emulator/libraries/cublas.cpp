@@ -98,9 +98,9 @@ struct Layout {
     size_t at(size_t row, size_t column) const {
         return by_rows ? row * matrix.ld + column : row + column * matrix.ld;
     }
+    bool is_vector() const { return *matrix.name == 'x' || *matrix.name == 'y'; }
     std::string ld() const {
-        return (inner == 1 && outer > 1 ? "inc" : "ld") +
-               std::string(1, char(std::tolower(matrix.name[0])));
+        return (is_vector() ? "inc" : "ld") + std::string(1, char(std::tolower(matrix.name[0])));
     }
     std::string described() const {
         return std::string(matrix.name) + " (" + std::to_string(matrix.row_major ? outer : inner) +
@@ -133,10 +133,11 @@ std::string invalid(const Product& p) {
     for (const Layout& l : {Layout(p.A, p.m, p.k), Layout(p.B, p.k, p.n), Layout(p.C, p.m, p.n),
                             Layout(p.D, p.m, p.n)}) {
         if (l.matrix.ld >= (long long)(std::max<size_t>(l.inner, 1))) continue;
-        std::string why = l.ld() + " is " + std::to_string(l.matrix.ld) + ", but " + l.matrix.name +
-                          " has " + std::to_string(l.inner) +
-                          (l.matrix.row_major ? " columns" : " rows");
-        if (!l.matrix.row_major && p.A.op == CUBLAS_OP_N && p.B.op == CUBLAS_OP_N && p.m != 1)
+        std::string why = l.ld() + " is " + std::to_string(l.matrix.ld);
+        if (l.is_vector()) return why;
+        why += std::string(", but ") + l.matrix.name + " has " + std::to_string(l.inner) +
+               (l.matrix.row_major ? " columns" : " rows");
+        if (!l.matrix.row_major && p.A.op == CUBLAS_OP_N && p.B.op == CUBLAS_OP_N)
             why +=
                 ": cuBLAS reads column-major. For a row-major C = A B exchange A with B and m with n "
                 "(C^T = B^T A^T); the leading dimensions are then n, k, n";

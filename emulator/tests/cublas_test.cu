@@ -211,6 +211,11 @@ TEST_F(Cublas, Mistakes) {
     expect_some({"ldb is 4, but B has 5 rows"});
     EXPECT_EQ(gemm(CUBLAS_OP_N, 4, 3, 5, 4, 5, 3), CUBLAS_STATUS_INVALID_VALUE);
     expect_some({"ldc is 3, but C has 4 rows"});
+    EXPECT_EQ(gemm(CUBLAS_OP_N, 1, 3, 5, 1, 5, 0), CUBLAS_STATUS_INVALID_VALUE);
+    expect_some({"ldc is 0, but C has 1 rows"});
+    EXPECT_EQ(cublasSgemv(handle, CUBLAS_OP_N, 4, 3, &one, d, 4, d, 0, &one, d, 1),
+              CUBLAS_STATUS_INVALID_VALUE);
+    expect_some({"incx is 0"});
     EXPECT_EQ(gemm(CUBLAS_OP_N, -4, 3, 5, 4, 5, 4), CUBLAS_STATUS_INVALID_VALUE);
     expect_some({"m is -4"});
     EXPECT_EQ(gemm(CUBLAS_OP_N, 4, 3, 50, 4, 50, 4), CUBLAS_STATUS_EXECUTION_FAILED);
