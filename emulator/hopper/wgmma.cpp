@@ -9,7 +9,6 @@
 #include <deque>
 #include <list>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "emulator/engine/accesses.h"
@@ -47,6 +46,17 @@ struct Product {
     AsyncOrder order{};
     bool computed = false;
     size_t note = 0;  // its number in the record
+    std::vector<uint32_t> words{};  // of all lanes, where A is in registers
+
+    // Visits the chunks of the warp's rows of A in shared memory.
+    template <class Visit>
+    void each_of_a(unsigned first, const Visit& visit) const {
+        if (!words.empty()) return;
+        Operand(call.a, call.transposed_a)
+            .each(first + kRows, [&](const char* chunk, unsigned r, unsigned) {
+                if (r >= first) visit(chunk);
+            });
+    }
 };
 
 struct Warp {
@@ -74,7 +84,13 @@ void compute(Product& p) {
     if (record::on) record::note("done," + std::to_string(p.note));
     static float a[kDepth][kRows], b[kDepth][kMostColumns], d[kRows][kMostColumns];
     const unsigned first = first_row(p), columns = unsigned(p.call.n) * 2;
-    read(Operand(p.call.a, p.call.transposed_a), first + kRows, first, p.call.is_half, a);
+    if (p.words.empty())
+        read(Operand(p.call.a, p.call.transposed_a), first + kRows, first, p.call.is_half, a);
+    for (size_t i = 0; i < p.words.size() * 2; ++i) {  // 4 registers of 2 elements a lane
+        const size_t lane = i / 8, number = i / 2 % 4;
+        a[lane % 4 * 2 + i % 2 + number / 2 * 8][lane / 4 + number % 2 * 8] =
+            element_of(uint16_t(p.words[i / 2] >> 16 * (i % 2)), p.call.is_half);
+    }
     read(Operand(p.call.b, p.call.transposed_b), columns, 0, p.call.is_half, b);
     const auto each = [&](auto visit) {  // of D
         for (int lane = 0; lane < 32; ++lane)
@@ -100,11 +116,7 @@ void trace_operands(Product& p) {
         const auto read = [&](const char* chunk, unsigned, unsigned) {
             accesses::note_bulk(p.order.agent, chunk, 16, trace::kRead, p.pc);
         };
-        const unsigned first = first_row(p);
-        Operand(p.call.a, p.call.transposed_a)
-            .each(first + kRows, [&](const char* chunk, unsigned r, unsigned k) {
-                if (r >= first) read(chunk, r, k);
-            });
+        p.each_of_a(first_row(p), [&](const char* chunk) { read(chunk, 0, 0); });
         Operand(p.call.b, p.call.transposed_b).each(p.call.n * 2, read);
     });
     clock = p.order.clock + !tracing();
@@ -117,11 +129,7 @@ void start_note(Product& p) {
     record::collective = "wgmma";
     std::string text = "wgmma," + std::to_string(p.warp) + "," + std::to_string(p.call.a) + "," +
                        std::to_string(p.call.b);
-    const unsigned first = first_row(p);
-    Operand(p.call.a, p.call.transposed_a)
-        .each(first + kRows, [&](const char* chunk, unsigned r, unsigned) {
-            if (r >= first) text += record::number(chunk);
-        });
+    p.each_of_a(first_row(p), [&](const char* chunk) { text += record::number(chunk); });
     text += ",-";
     Operand(p.call.b, p.call.transposed_b)
         .each(p.call.n * 2,
@@ -211,16 +219,16 @@ void wgmma(const WarpCall& call) {
     check_warpgroup(mine, warp, number, site);
     check_untouched(warp, call.file, call.line);
 
-    for (const auto& [descriptor, size, transposed] :
-         {std::tuple(mine.a, 64, mine.transposed_a),
-          std::tuple(mine.b, mine.n * 2, mine.transposed_b)}) {
+    const auto check = [&](uint64_t descriptor, bool transposed, int size) {
         const Operand operand(descriptor, transposed);
         if (operand.start < kFirstShared || descriptor >> 49 & 7)
             refuse("that is no descriptor of an operand in shared memory");
         operand.each(unsigned(size), [&](char* chunk, unsigned, unsigned) {
             accesses::check_bulk(chunk, 16, trace::kRead, call.pc);
         });
-    }
+    };
+    if (!mine.registers) check(mine.a, mine.transposed_a, 64);
+    check(mine.b, mine.transposed_b, mine.n * 2);
 
     // The registers must be as a fence has left them. From now on they must not be accessed.
     Accumulators& d = warp.accumulators[mine.d];
@@ -238,6 +246,8 @@ void wgmma(const WarpCall& call) {
     each_register(d, [](float& x, int) { x = __builtin_bit_cast(float, kPoison); });
 
     Product product{mine, &d, number, warp.groups, warp.calls - 1, site, call.pc};
+    for (int word = 0; mine.registers && word < 32 * 4; ++word)
+        product.words.push_back(call_of(call, word / 4).registers[word % 4]);
     warp.clocks.push_back(0);
     product.order = clocks::begin_async(number * 32, &warp, 32);
     start_note(product);

@@ -10,7 +10,6 @@
 
 // clang-format off
 namespace emulator {
-void mbarrier_arrive_drop(uint64_t* barrier, const char* file, int line);
 // Copies in the widest chunks that both addresses and the size allow: every `threads`th of them,
 // from chunk `rank` on. Inlined, so that it belongs to the line of the call.
 __forceinline__ void copy_in_chunks(void* to, const void* from, size_t bytes, const char* file, int line, size_t rank = 0,

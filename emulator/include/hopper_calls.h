@@ -12,6 +12,7 @@ void mbarrier_arrive_expect_tx(uint64_t* barrier, int bytes, const char* file, i
 // The barrier may be another block's.
 void mbarrier_arrive_at(uint64_t* barrier, int count, int bytes, const char* file, int line);
 void mbarrier_expect_tx(uint64_t* barrier, int bytes, const char* file, int line);
+void mbarrier_arrive_drop(uint64_t* barrier, const char* file, int line);
 void mbarrier_inval(uint64_t* barrier, const char* file, int line);
 unsigned mbarrier_phase(uint64_t* barrier, const char* file, int line);
 void mbarrier_wait_parity(uint64_t* barrier, int parity, const char* file, int line);

@@ -40,6 +40,13 @@ void mbarrier_arrive(Thread& t, const Instruction& i) {
     mbarrier_arrive_at(barrier, expects ? 1 : number, expects ? number : 0, t.file(), t.line());
 }
 
+void mbarrier_arrive_drop(Thread& t, const Instruction& i) {
+    const bool has_state = i.arguments[0].kind != PtxArgument::address;
+    uint64_t* const barrier = t.mbarrier(i.arguments[has_state]);
+    if (has_state) t.write(i.arguments[0], kB64, mbarrier_phase(barrier, t.file(), t.line()));
+    emulator::mbarrier_arrive_drop(barrier, t.file(), t.line());
+}
+
 void mbarrier_expect_tx(Thread& t, const Instruction& i) {
     emulator::mbarrier_expect_tx(t.mbarrier(i.arguments[0]), int(t.word(i.arguments[1])), t.file(),
                                  t.line());
@@ -168,7 +175,8 @@ void wgmma_wait_group(Thread& t, const Instruction& i) {
     collective(emulator::wgmma_wait_group, &pending, t.file(), t.line());
 }
 
-// wgmma.mma_async.sync.aligned.m64nNk16.f32.T.T d, a, b, scale-d, scale-a, scale-b, tnsp-a, tnsp-b
+// wgmma.mma_async.sync.aligned.m64nNk16.f32.T.T d, a, b, scale-d, scale-a, scale-b, tnsp-a, tnsp-b;
+// with A in registers there is no tnsp-a.
 void wgmma(Thread& t, const Instruction& i) {
     if (i.types.size() != 3 || i.types[0].kind != 'f' || i.types[0].bytes != 4 ||
         i.types[1].bytes != 2 || i.types[2].kind != i.types[1].kind)
@@ -181,7 +189,10 @@ void wgmma(Thread& t, const Instruction& i) {
         t.refuse("D is no list of " + std::to_string(n / 2) + " registers");
     const auto registers = static_cast<float*>(t.together(d, sizeof(float)));
     if (!registers) t.refuse("the emulator requires that D's registers are one array, in order");
-    if (a.kind == PtxArgument::list) t.refuse("the emulator has no A in registers");
+    uint32_t words[4];
+    const bool in_registers = a.kind == PtxArgument::list;
+    if (in_registers && a.parts.size() != 4) t.refuse("A is no list of 4 registers");
+    for (int word = 0; in_registers && word < 4; ++word) words[word] = t.word(a.parts[word]);
     const auto option = [&](size_t number, int otherwise) {
         return number < i.arguments.size() ? int(t.integer(i.arguments[number], {'s', 4}))
                                            : otherwise;
@@ -189,13 +200,14 @@ void wgmma(Thread& t, const Instruction& i) {
     const PtxArgument& scale_d = i.arguments[3];
     const WgmmaCall call{registers,
                          n / 2,
-                         t.bits(a, kB64),
+                         in_registers ? 0 : t.bits(a, kB64),
                          t.bits(i.arguments[2], kB64),
                          i.types[1].kind == 'f',
-                         option(6, 0) != 0,
-                         option(7, 0) != 0,
+                         !in_registers && option(6, 0) != 0,
+                         option(in_registers ? 6 : 7, 0) != 0,  // B's alone
                          t.is_predicate(scale_d) ? t.holds(scale_d) : t.word(scale_d) != 0,
-                         option(4, 1) * option(5, 1) < 0};
+                         option(4, 1) * option(5, 1) < 0,
+                         in_registers ? words : nullptr};
     collective(emulator::wgmma, &call, t.file(), t.line());
 }
 

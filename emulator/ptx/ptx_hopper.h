@@ -6,7 +6,8 @@
 namespace emulator::ptx_hopper {
 
 using Run = void(PtxThread& thread, const PtxInstruction& instruction);
-Run mbarrier_init, mbarrier_inval, mbarrier_arrive, mbarrier_expect_tx, mbarrier_wait;
+Run mbarrier_init, mbarrier_inval, mbarrier_arrive, mbarrier_arrive_drop, mbarrier_expect_tx,
+    mbarrier_wait;
 Run cp_async_bulk, cp_async_bulk_tensor, cp_async_bulk_commit_group, cp_async_bulk_wait_group,
     st_async;
 Run mapa, getctarank, cluster_arrive, cluster_wait, setmaxnreg;

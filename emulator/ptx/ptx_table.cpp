@@ -113,6 +113,7 @@ const PtxRow kRows[] = {
     {"mbarrier.init", "type shared shared::cta", 2, 2, h::mbarrier_init},
     {"mbarrier.inval", "type shared shared::cta", 1, 1, h::mbarrier_inval},
     {"mbarrier.arrive", "type expect_tx " SPACES ORDERS, 1, 3, h::mbarrier_arrive},
+    {"mbarrier.arrive_drop", "type shared shared::cta release cta", 1, 2, h::mbarrier_arrive_drop},
     {"mbarrier.expect_tx", "type " SPACES ORDERS, 2, 2, h::mbarrier_expect_tx},
     {"mbarrier.try_wait", "type parity " SPACES ORDERS, 3, 4, h::mbarrier_wait},
     {"mbarrier.test_wait", "type parity " SPACES ORDERS, 3, 3, h::mbarrier_wait},

@@ -199,11 +199,58 @@ TEST_F(InlineHopper, AThreadMayAskBeforeItWaits) {
     });
 }
 
+// Thread 0 leaves the barrier, whose next phases expect the other threads alone.
+__global__ void drops(int* out) {
+    __shared__ uint64_t full;
+    if (threadIdx.x == 0) init(&full, 32);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.arrive_drop.shared.b64 _, [%0];" ::"r"(shared(&full)) : "memory");
+        return;
+    }
+    for (int phase = 0; phase < 3; ++phase) {
+        asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(shared(&full)) : "memory");
+        wait(&full, phase % 2);
+    }
+    out[threadIdx.x] = 3;
+}
+TEST_F(InlineHopper, AThreadLeavesABarrier) {
+    in_every_order([&] {
+        drops<<<1, 32>>>(ints.data);
+        EXPECT_EQ(ints.host()[31], 3);
+        expect_silence();
+    });
+}
+
 // ---- wgmma --------------------------------------------------------------------------------------
 
 __device__ uint64_t descriptor(const void* start) {  // 8x8 blocks, without a swizzle
     const auto field = [](uint64_t bytes) { return (bytes & 0x3ffff) >> 4; };
     return field(shared(start)) | field(128) << 16 | field(256) << 32;
+}
+
+// The same product as below, negated, with A in registers.
+__global__ void product_of_registers(const __nv_bfloat16* a, const __nv_bfloat16* b, float* d) {
+    __shared__ alignas(128) __nv_bfloat16 t[8 * 16];
+    const int i = threadIdx.x;
+    t[i % 16 / 8 * 64 + i / 16 % 8 * 8 + i % 8] = b[i];
+    fence_async();
+    __syncthreads();
+    const int lane = i % 32, row = i / 32 * 16 + lane / 4;
+    unsigned words[4];
+    for (int w = 0; w < 4; ++w)
+        words[w] = *(const unsigned*)&a[(row + w % 2 * 8) * 16 + w / 2 * 8 + lane % 4 * 2];
+    float sums[4] = {9, 9, 9, 9};
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    asm volatile(
+        "{.reg .pred p; setp.ne.b32 p, %9, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, %8, p, 1, -1, 0;}"
+        : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+        : "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "l"(descriptor(t)), "r"(0));
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    for (int s = 0; s < 4; ++s) d[(row + s / 2 * 8) * 8 + lane % 4 * 2 + s % 2] = -sums[s];
 }
 
 enum Slip { kNoSlip, kNoWgmmaFence, kReadsEarly, kNoDescriptor };
@@ -254,6 +301,13 @@ TEST_F(InlineHopper, Wgmma) {
             }
             expect_silence();
         }
+    });
+    product<<<1, 128>>>(kNoSlip, false, device_a.data, device_b.data, d.data);
+    const std::vector<float> once = d.host();
+    in_every_order([&] {
+        product_of_registers<<<1, 128>>>(device_a.data, device_b.data, d.data);
+        EXPECT_EQ(d.host(), once);
+        expect_silence();
     });
     const std::pair<Slip, Said> all[] = {
         {kNoWgmmaFence, {"wgmma: no wgmma_fence() before the first one at @wgmma"}},

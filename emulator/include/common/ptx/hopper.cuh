@@ -20,6 +20,7 @@ struct WgmmaCall {  // of a lane
     uint64_t a, b;  // descriptors
     bool is_half, transposed_a, transposed_b, accumulate;
     bool negated = false;  // one of A and B
+    const uint32_t* registers = nullptr;  // 4 that hold A, in place of the descriptor a; or null
 };
 void wgmma(const WarpCall& call);
 void wgmma_fence(const WarpCall& call);
