@@ -1,5 +1,5 @@
 // Zeros appear now and then in the output that the epilogue passes through shared memory.
-// Cause: behind the last tile the loop goes on to issue copies, which only store zeros. They are still under way.
+// Cause: after the last tile the loop goes on to issue copies, which only store zeros. They are still in flight.
 // Source: https://github.com/NVIDIA/Fuser/pull/2005
 // Says: has yet to write
 // Says: leaves the last group under way, and the copy is in it

@@ -1,5 +1,5 @@
 // The graph does nothing: its launch returns an error, or the output stays as it was.
-// Cause: cudaMalloc() in a captured stream's section ends the capture. Allocate before, or use cudaMallocAsync().
+// Cause: cudaMalloc() during a stream capture invalidates the capture. Allocate before, or use cudaMallocAsync().
 // Source: own
 // Says: operation not permitted when stream is capturing
 #include <cstdio>

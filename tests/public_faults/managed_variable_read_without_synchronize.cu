@@ -1,4 +1,4 @@
-// A __managed__ counter still has its old value behind the launch that counts.
+// A __managed__ counter still has its old value after the launch that counts.
 // Cause: the host reads it while the kernel may still add to it.
 // Source: own
 // Says: may still be adding to, in the launch
