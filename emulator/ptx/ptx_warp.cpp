@@ -203,7 +203,9 @@ void ldmatrix(Thread& t, const Instruction& i) {
     const size_t count = matrices(t, i, to);
     uint32_t registers[4];
     void* const lie = t.together(to, 4);  // the record follows registers from here to mma
-    const LdmatrixCall call{t.pointer(i.arguments[1], true), lie ? lie : registers};
+    // The lanes beyond those that pass a row may pass anything.
+    void* const row = lane() < 8 * int(count) ? t.pointer(i.arguments[1], true) : nullptr;
+    const LdmatrixCall call{row, lie ? lie : registers};
     const auto run = i.has("trans") ? count == 4   ? emulator::ldmatrix<4, true>
                                       : count == 2 ? emulator::ldmatrix<2, true>
                                                    : emulator::ldmatrix<1, true>

@@ -411,7 +411,7 @@ __global__ void tensor(const half* a, const half* b, float* d) {
     LDMATRIX_X4(ra[0], ra[1], ra[2], ra[3], shared(&s[lane % 16][lane / 16 * 8]));
     asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
                  : "=r"(rb0), "=r"(rb1)
-                 : "r"(shared(t[lane % 16])));
+                 : "r"(lane < 16 ? shared(t[lane]) : 0xfffffff0));  // the others pass no row
     if (in_half) {
         asm volatile(
             "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 "
