@@ -192,6 +192,23 @@ static bool is_mapped(uintptr_t address) {
     return mincore(reinterpret_cast<void*>(address / page * page), 1, &resident) == 0;
 }
 
+// An address that lies 2^32 elements before or after an array: an index of 32 bits has wrapped
+// round. "": it is none. How many bytes an element has is not known.
+static std::string wrapped_index(uintptr_t address, int width) {
+    for (uintptr_t bytes = 1; bytes <= 16; bytes *= 2) {
+        const uintptr_t wrap = bytes << 32;
+        const Allocation* const past = find_allocation(address + wrap);
+        const Allocation* const below = past ? nullptr : find_beside(address - wrap);
+        if (!past && !below) continue;
+        const Allocation& a = past ? *past : *below;
+        return distance(address, width, a.begin, a.end) + std::to_string(a.end - a.begin) +
+               " bytes of device memory, as if " +
+               (past ? "an int index had overflowed: compute a large index with size_t"
+                     : "an unsigned index had gone below 0");
+    }
+    return "";
+}
+
 std::string describe_address(uintptr_t address, int width) {
     constexpr uintptr_t kNear = 1 << 20;
     const auto near = [&](uintptr_t begin, uintptr_t end) {
@@ -203,6 +220,7 @@ std::string describe_address(uintptr_t address, int width) {
                     : distance(address, width, freed->begin, freed->end)) +
                std::to_string(freed->end - freed->begin) + " bytes of device memory, " +
                freed_by(*freed);
+    if (const std::string wrapped = wrapped_index(address, width); !wrapped.empty()) return wrapped;
     const unsigned owner = stack_owner(address);
     if (owner != kNoThread) return "a local variable of " + thread_name(owner);
     if (contains(memory.static_shared, address)) {

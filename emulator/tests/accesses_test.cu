@@ -35,6 +35,17 @@ TEST_F(Accesses, DeviceMemoryHasBounds) {
     expect_out_of_bounds("@write..of 400 bytes of device memory");
 }
 
+// As a[r * width] with int r and width, and a[i - 1] with unsigned i = 0.
+TEST_F(Accesses, IndicesThatHaveWrappedRound) {
+    Device<float> a(100, 1);
+    read_at<<<1, 4>>>(a.data, floats.data, 50 - (1L << 32));
+    expect_out_of_bounds(
+        "@read reads 4 bytes, 17179868984 bytes before the start of 400 bytes of device memory, as "
+        "if an int index had overflowed: compute a large index with size_t");
+    read_at<<<1, 4>>>(a.data, floats.data, (1L << 32) - 1);
+    expect_out_of_bounds("@read reads 4 bytes..as if an unsigned index had gone below 0");
+}
+
 TEST_F(Accesses, HostPointersAreNoDeviceMemory) {
     std::vector<float> heap(8);
     float stack[8] = {};
