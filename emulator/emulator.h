@@ -69,8 +69,8 @@ struct Counts {
     // Races, uninitialised reads, divergence: a line each (a deadlock has more lines); at most 20,
     // then "... and N more".
     std::vector<std::string> problems;
-    // What may be a mistake, or meant so: a cudaMalloc for more memory than there is,
-    // sums in half that stand still.
+    // What may be a mistake, or meant so: unordered stores of the same value, sums in half that
+    // stand still, a cudaMalloc for more memory than there is.
     std::vector<std::string> notes;
 };
 // The problem, and below it the source lines that it names, indented, in 80 columns after a margin

@@ -127,6 +127,46 @@ uint64_t hash_of_memory() {
     return all;
 }
 
+// The line in each kind of memory that costs most, where that is a good part of the memory's
+// traffic, and several times what its bytes need. tools/advice.py says the same of a stage.
+std::vector<std::string> costly_lines() {
+    constexpr double kShare = 0.25, kTimes = 4;
+    std::vector<std::string> notes;
+    const std::vector<Line> all = lines();
+    for (const bool global : {true, false}) {
+        const Line* worst = nullptr;
+        uint64_t of_all = 0;
+        const auto saving = [](const Line& line) {
+            return line.sectors_or_wavefronts - line.ideal;
+        };
+        for (const Line& line : all) {
+            if (line.global != global) continue;
+            of_all += line.sectors_or_wavefronts;
+            if (!worst || saving(line) > saving(*worst)) worst = &line;
+        }
+        if (!worst || double(saving(*worst)) < kShare * double(of_all) ||
+            double(worst->sectors_or_wavefronts) <= kTimes * double(worst->ideal))
+            continue;
+        char text[256];
+        std::snprintf(text, sizeof text,
+                      ": a warp's %s takes %.1f %s memory where %.1f could do: %s",
+                      worst->store ? "store" : "load",
+                      double(worst->sectors_or_wavefronts) / double(worst->requests),
+                      global ? "sectors of global" : "wavefronts of shared",
+                      double(worst->ideal) / double(worst->requests),
+                      global ? "neighbouring threads should access neighbouring elements"
+                             : "bank conflicts, which rows longer by one element may avoid");
+        notes.push_back(worst->where + text);
+    }
+    return notes;
+}
+
+void print_indented(const std::string& problem) {
+    std::string text = "  " + with_lines(problem);
+    for (size_t at = 0; (at = text.find('\n', at)) != text.npos; ++at) text.insert(at + 1, "  ");
+    std::printf("%s\n", text.c_str());
+}
+
 // on_exit() passes the exit code of the program.
 void print(int code, void*) {
     std::fflush(nullptr);
@@ -168,18 +208,15 @@ void print(int code, void*) {
             std::printf(
                 "%s: %llu launches were left out, as the same one had changed nothing twice.\n",
                 k.name.c_str(), (unsigned long long)k.repeated);
-    if (compiled_for_tracing || !problems.empty())
-        std::printf("\nThe emulator found%s\n", problems.empty() ? " nothing wrong." : ":");
-    else std::printf("\nIt ran untraced: no access was counted, and no race was looked for.\n");
-    const auto print = [](const std::string& said) {
-        std::string text = "  " + with_lines(said);
-        for (size_t at = 0; (at = text.find('\n', at)) != text.npos; ++at)
-            text.insert(at + 1, "  ");
-        std::printf("%s\n", text.c_str());
-    };
-    for (const std::string& problem : problems) print(problem);
-    if (!counts().notes.empty()) std::printf("Perhaps meant:\n");
-    for (const std::string& note : counts().notes) print(note);
+    std::vector<std::string> notes = counts().notes;
+    for (const std::string& line : costly_lines()) notes.push_back(line);
+    if (!compiled_for_tracing && problems.empty())
+        std::printf("\nIt ran untraced: no access was counted, and no race was looked for.\n");
+    else if (!problems.empty()) std::printf("\nThe emulator found:\n");
+    else std::printf("\nThe emulator found %s\n", notes.empty() ? "nothing wrong." : "no error.");
+    for (const std::string& problem : problems) print_indented(problem);
+    if (!notes.empty()) std::printf("Notes:\n");
+    for (const std::string& note : notes) print_indented(note);
     if (arrays)
         std::printf("Never freed: %zu bytes of device memory, in %zu array%s.\n", leaked, arrays,
                     arrays == 1 ? "" : "s");

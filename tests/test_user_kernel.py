@@ -222,7 +222,7 @@ def test_fast(own):
 LONG = """__global__ void k(int* out) {
     __shared__ volatile int s[32];
     for (int i = 0; i < 20000; ++i) s[threadIdx.x] = i;
-    out[blockIdx.x] = s[threadIdx.x];
+    out[blockIdx.x] = s[threadIdx.x] + threadIdx.x;
 }
 int main() {
     int* out;

@@ -401,13 +401,16 @@ void check_bulk(const void* pointer, size_t bytes, Kind kind, const void* pc) {
         checked_region(current_thread, number(pointer), int(bytes), kind, number(pc), false, range);
 }
 
-void note_compiled(const void* address, int bytes, Kind kind, const void* pc, bool aligned) {
+void note_compiled(const void* address, int bytes, Kind kind, const void* pc, bool aligned,
+                   bool whole) {
     in_kernel = false;
+    races::store_follows = kind == trace::kWrite && whole;
     const bool yields =
         note_access(current_thread, address, bytes, kind, pc, true, nullptr, aligned);
+    races::store_follows = false;
     if (--run.until_look == 0) run.hooks->look_at_clock();
     in_kernel = traced;
-    if (yields) suspend();
+    if (yields && !races::awaits_store()) suspend();
 }
 
 }  // namespace accesses

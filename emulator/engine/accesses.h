@@ -51,8 +51,9 @@ void note_bulk(unsigned thread, const void* address, size_t bytes, trace::Kind k
 // Only the bounds.
 void check_bulk(const void* address, size_t bytes, trace::Kind kind, const void* pc);
 // The same for an access by the kernel's compiled code. aligned: the address must be a multiple of
-// `bytes`.
-void note_compiled(const void* address, int bytes, trace::Kind kind, const void* pc, bool aligned);
+// `bytes`. whole: it is not a piece of a larger one.
+void note_compiled(const void* address, int bytes, trace::Kind kind, const void* pc, bool aligned,
+                   bool whole = true);
 // Marks shared memory that an asynchronous copy is to write, until it has done so.
 void set_to_come(const void* address, int bytes, bool to_come);
 }  // namespace accesses

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -254,6 +255,30 @@ void check_launches(const races::Earlier& earlier, const Cell* cells, uintptr_t 
                      block_at(now.clock) + ", " + thread_name(now.thread) + ")");
 }
 
+// Two unordered writes of which the second has yet to be executed, and what the first has stored.
+struct TwoWrites {
+    bool global;
+    Access first, second;
+    unsigned char stored[16];
+};
+std::vector<TwoWrites> two_writes;
+
+// before: a write.
+[[gnu::cold]] void race_of_write(bool global, const Access& before, const Access& now) {
+    if (!races::store_follows || record::on) return conflict(global, before, now);
+    two_writes.push_back({global, before, now, {}});
+    std::memcpy(two_writes.back().stored, reinterpret_cast<void*>(now.address), size_t(now.width));
+}
+
+[[gnu::cold]] void compare_two_writes() {
+    for (const TwoWrites& each : two_writes) {
+        const auto* const memory = reinterpret_cast<const void*>(each.second.address);
+        const bool same = std::memcmp(memory, each.stored, size_t(each.second.width)) == 0;
+        conflict(each.global, each.first, each.second, same ? Conflict::nothing : Conflict::order);
+    }
+    two_writes.clear();
+}
+
 // Reads of what nobody had written, since the last barrier of the block. A later write of the same
 // bytes explains such a read if the two race.
 std::unordered_map<const Cell*, std::vector<Access>> too_early;
@@ -280,7 +305,7 @@ inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t sinc
     const bool same_bytes = cell.bytes & now.bytes;
     if (cell.to_come && same_bytes) access_early(cell, now);
     if (written && same_bytes && !comes_before(cell.clock, cell.thread, now.thread))
-        conflict(global, {cell.clock, cell.thread, cell.site, kWrite, 3}, now);
+        race_of_write(global, {cell.clock, cell.thread, cell.site, kWrite, 3}, now);
     else if (acting && written && same_bytes && !global &&
              !state.acting->sees(cell.clock, cell.thread))
         conflict(global, {cell.clock, cell.thread, cell.site, kWrite, 3}, now, Conflict::fence);
@@ -310,6 +335,8 @@ inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t sinc
 namespace races {
 
 const Earlier* earlier;
+bool store_follows;
+bool awaits_store() { return !two_writes.empty(); }
 
 void begin_launch() {
     clocks::begin_launch();
@@ -319,6 +346,7 @@ void begin_launch() {
 
 void begin_block() {
     end_interval();
+    two_writes.clear();  // of a launch that has failed
     clocks::begin_block();
     fences::begin_block();
     more_groups.clear();
@@ -326,6 +354,7 @@ void begin_block() {
 }
 
 void block_barrier() {
+    compare_two_writes();
     end_interval();
     clocks::block_barrier();
     fences::block_barrier();
@@ -334,6 +363,7 @@ void block_barrier() {
 
 void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool global, Kind kind,
            unsigned thread, uint16_t site) {
+    if (!two_writes.empty()) compare_two_writes();
     const Access now{clock_of(thread),
                      uint16_t(thread),
                      site,

@@ -19,6 +19,11 @@ const uint16_t* restore_writers(Cell* cells, uintptr_t begin, uintptr_t from, ui
                                 const uint16_t* writers);
 void delete_cells(Cell* cells, uintptr_t begin, uintptr_t end);
 double bytes_per_byte();  // bytes of bookkeeping for each byte of memory
+// Whether check() is called for a store by compiled code, which follows when the call has returned.
+// A write that races with an earlier one is then compared with it at the next call: the two may
+// store the same value.
+extern bool store_follows;
+bool awaits_store();  // for such a comparison; until then no other thread may run
 // cells: those of the range that begins at `begin`.
 void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool global,
            trace::Kind kind, unsigned thread, uint16_t site);

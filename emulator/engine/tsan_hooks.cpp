@@ -32,9 +32,10 @@ void host_access(const void* p, size_t bytes, emulator::trace::Kind kind, bool p
 void access_range(const void* pointer, size_t bytes, emulator::trace::Kind kind, const void* pc) {
     if (!in_kernel) return host_access(pointer, bytes, kind, false, pc);
     // A GPU's widest access has 16 bytes.
+    const bool whole = bytes <= 16;
     for (auto p = static_cast<const char*>(pointer); bytes > 0;) {
         const int width = int(std::min<size_t>(bytes, 16));
-        note_compiled(p, width, kind, pc, false);
+        note_compiled(p, width, kind, pc, false, whole);
         p += width;
         bytes -= width;
     }

@@ -258,7 +258,7 @@ TEST_F(Races, OfWritesAfterReads) {
 }
 
 __global__ void write_same(int* out, int blocks_apart) {
-    out[threadIdx.x + blockIdx.x * blocks_apart] = 1;  // @same
+    out[threadIdx.x + blockIdx.x * blocks_apart] = blockIdx.x;  // @same
 }
 TEST_F(Races, OfBlocksInGlobalMemory) {
     write_same<<<2, 32>>>(ints.data, 32);
@@ -267,6 +267,46 @@ TEST_F(Races, OfBlocksInGlobalMemory) {
     expect_problem(
         {"race in global memory: @same writes what @same writes (block 0 thread 31, "
          "block 1 thread 0)"});
+}
+
+enum Flag { kOneValue, kAlmostOneValue, kWithReader };
+__global__ void set_flag(Flag kind, int* flag, int* out) {
+    __shared__ int found;
+    const int t = threadIdx.x;
+    const int value = kind == kAlmostOneValue && t == 40 ? 2 : 1;
+    if (t % 2 == 0) *flag = value;  // @flag
+    if (t % 3 == 0) found = value;  // @found
+    if (kind != kWithReader) __syncthreads();
+    out[t] = found;  // @looks
+}
+__global__ void copy_structs(const int4* from, int4* to) {
+    struct Three {
+        int4 parts[3];
+    };
+    // 48 bytes, which threads store one after the other
+    *reinterpret_cast<Three*>(to) = reinterpret_cast<const Three*>(from)[threadIdx.x];
+}
+TEST_F(Races, OfEqualStoresAreNotes) {
+    const Device<int> out(64);
+    in_every_order([&] {
+        set_flag<<<1, 64>>>(kOneValue, ints.data, out.data);
+        const auto notes = emulator::counts().notes;
+        ASSERT_EQ(notes.size(), 2u);
+        EXPECT_TRUE(has(named(notes[0]), "global memory: @flag writes what @flag writes"));
+        EXPECT_TRUE(has(named(notes[1]), "shared memory: @found writes what @found writes"));
+        expect_silence();
+        set_flag<<<1, 64>>>(kAlmostOneValue, ints.data, out.data);
+        expect_problem(race("global", "@flag writes", "@flag writes"));
+        set_flag<<<1, 64>>>(kWithReader, ints.data, out.data);
+        EXPECT_EQ(emulator::counts().notes.size(), 2u);
+        expect_problem({"race in shared memory: ..@found..@looks"});
+        std::vector<int> numbers(12 * 64);
+        for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = int(i);
+        const Device<int> many(numbers);
+        copy_structs<<<1, 64>>>(reinterpret_cast<int4*>(many.data),
+                                reinterpret_cast<int4*>(ints.data));
+        expect_problem({"race in global memory"});
+    });
 }
 
 // The block that finishes last adds up what all have written. `flaw` is its mistake.

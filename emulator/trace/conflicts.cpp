@@ -51,8 +51,10 @@ struct Pair {
     bool ordered() const { return function[0] && function[0] == function[1]; }  // as statements
 };
 
-// A missing wait says most, then a write of what is read, then any write.
+// A missing wait says most, then a write of what is read, then any write. Stores of the same value
+// say least.
 int worth(const Conflict& c) {
+    if (c.missing == Conflict::nothing) return -1;
     if (c.missing == Conflict::wait) return 3;
     if (c.first_kind != trace::kWrite) return 0;
     return c.second_kind == trace::kRead ? 2 : 1;
@@ -76,15 +78,16 @@ std::vector<Pair> pairs_of_lines() {
             if (worth(*known->shown) < worth(c)) known->shown = &c;
             continue;
         }
-        Pair pair{{first, second}, &c, c.times, c.alone, both_write, {}, {}, {}};
-        if (c.in_interval) {
-            pair.begin = position_of(site_of(c.first), c.since);
-            pair.end = position_of(site_of(c.second), c.since);
-            if (pair.end < pair.begin) std::swap(pair.begin, pair.end);
-            pair.function[0] = find_symbol(site_of(c.first).pc);
-            pair.function[1] = find_symbol(site_of(c.second).pc);
-        }
-        pairs.push_back(pair);
+        pairs.push_back({{first, second}, &c, c.times, c.alone, both_write, {}, {}, {}});
+    }
+    for (Pair& pair : pairs) {
+        const Conflict& c = *pair.shown;
+        if (!c.in_interval) continue;
+        pair.begin = position_of(site_of(c.first), c.since);
+        pair.end = position_of(site_of(c.second), c.since);
+        if (pair.end < pair.begin) std::swap(pair.begin, pair.end);
+        pair.function[0] = find_symbol(site_of(c.first).pc);
+        pair.function[1] = find_symbol(site_of(c.second).pc);
     }
     return pairs;
 }
@@ -154,8 +157,9 @@ std::string described(const Conflict& c) {
     if (c.missing == Conflict::fence)
         return "no fence_proxy_async() after " + first + does(c.first_kind) + " what " + second +
                does(c.second_kind) + " asynchronously" + who;
-    return std::string("race in ") + (c.global ? "global" : "shared") + " memory: " + first +
-           does(c.first_kind) + " what " + second + does(c.second_kind) + who;
+    const std::string head = c.missing == Conflict::nothing ? "same value in " : "race in ";
+    return head + (c.global ? "global" : "shared") + " memory: " + first + does(c.first_kind) +
+           " what " + second + does(c.second_kind) + who;
 }
 
 // consequences: uninitialised reads that the race explains.
@@ -179,6 +183,8 @@ std::string described(const Fault& fault, const std::vector<const Pair*>& conseq
     if (left)
         text += (named > 1 ? " and " : "; the same between ") + std::to_string(left) +
                 (left == 1 ? " more pair of lines" : " more pairs of lines");
+    if (head.shown->missing == Conflict::nothing)
+        text += ": as both store the same value, their order does not matter";
     for (const Pair* read : consequences) {
         text += "; so " + read->lines[1] + " also reads uninitialised shared memory";
         if (counted && read->times > 1) text += ", " + std::to_string(read->times) + " times";
@@ -225,6 +231,7 @@ std::vector<std::string> described_conflicts(bool counted) {
     std::vector<Fault> faults;
     std::vector<const Pair*> unwritten;
     for (const Pair& pair : pairs) {
+        if (pair.shown->missing == Conflict::nothing) continue;
         if (pair.uninitialised()) {
             unwritten.push_back(&pair);
             continue;
@@ -257,6 +264,15 @@ std::vector<std::string> described_conflicts(bool counted) {
     }
     for (const Pair* read : unwritten)
         if (read) all.push_back(described({{read}}, {}, counted));
+    return all;
+}
+
+std::vector<std::string> described_equal_stores() {
+    if (conflicts.empty()) return {};
+    find_lines_of_sites();
+    std::vector<std::string> all;
+    for (const Pair& pair : pairs_of_lines())
+        if (pair.shown->missing == Conflict::nothing) all.push_back(described({{&pair}}, {}, true));
     return all;
 }
 

@@ -13,8 +13,9 @@ namespace emulator {
 // Two accesses that need an order. If there is no first access: an uninitialised read.
 struct Conflict {
     // What is missing: anything that orders the two (a race); a proxy fence between the two, which
-    // are ordered; a wait for the asynchronous copy that is the first access.
-    enum Missing { order, fence, wait };
+    // are ordered; a wait for the asynchronous copy that is the first access; nothing, because both
+    // store the same value.
+    enum Missing { order, fence, wait, nothing };
     bool global;
     trace::Kind first_kind, second_kind;
     uint16_t first, second;  // sites
@@ -45,5 +46,6 @@ void forget_conflicts();
 std::string describe(const Conflict& conflict);  // call find_lines_of_sites() first
 // A line for each cause. counted: with "and 19 more like it".
 std::vector<std::string> described_conflicts(bool counted);
+std::vector<std::string> described_equal_stores();  // likewise, of those that are no error
 
 }  // namespace emulator
