@@ -17,10 +17,12 @@ static cudaError_t last = cudaSuccess;
 cudaError_t set_last_error(cudaError_t error) { return last = error; }
 cudaError_t last_error() { return last; }
 
-static std::string failure(const std::string& call, cudaError_t error) {
+std::string place_of_runtime_call() {
     const std::string place = streams::place_in_stream();
-    return call + (place.empty() ? place_of_host() : " at " + place) + " fails, " +
-           cudaGetErrorString(error);
+    return place.empty() ? place_of_host() : " at " + place;
+}
+static std::string failure(const std::string& call, cudaError_t error) {
+    return call + place_of_runtime_call() + " fails, " + cudaGetErrorString(error);
 }
 cudaError_t refuse(const std::string& call, cudaError_t error, const std::string& why) {
     report_aloud(failure(call, error) + ": " + why);

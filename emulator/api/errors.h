@@ -17,6 +17,8 @@ cudaError_t last_error();
 cudaError_t refuse(const std::string& call, cudaError_t error, const std::string& why);
 cudaError_t decline(const std::string& call, cudaError_t error, const std::string& why);
 
+std::string place_of_runtime_call();  // " at mine.cu:31"; "" if there is no debug info
+
 namespace errors {
 void end_launch();  // the error of a launch becomes the last one
 }  // namespace errors

@@ -10,6 +10,7 @@
 
 #include "emulator/api/errors.h"
 #include "emulator/api/graphs.h"
+#include "emulator/api/host_memory.h"
 #include "emulator/api/streams.h"
 #include "emulator/api/synchronize.h"
 #include "emulator/engine/accesses.h"
@@ -278,7 +279,23 @@ static cudaError_t copy(const char* call, void* to, const void* from, size_t byt
     written::note_copy(to, from, bytes, call, caller, streams::place_in_stream());
     return cudaSuccess;
 }
+
+// Whether these bytes lie in an array of the host, if it is one. If not, the copy is reported and
+// left out: on a GPU it overwrites what lies behind the array, and the program crashes later.
+static bool fits_host(const char* call, const char* does, const void* pointer, size_t bytes) {
+    const bool is_host = !in_bounds(pointer, 1, false) && in_bounds(pointer, 1, true);
+    const HostRoom room = is_host ? host_room(pointer) : HostRoom();
+    if (bytes <= room.bytes) return true;
+    report_aloud("out of bounds: " + std::string(call) + place_of_runtime_call() + does +
+                 std::to_string(bytes) + " bytes of the host's memory, but " +
+                 (room.local ? "the local variables there end after " : "the array there has ") +
+                 std::to_string(room.bytes));
+    return false;
+}
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+    if (!fits_host("cudaMemcpy", " writes ", to, bytes) ||
+        !fits_host("cudaMemcpy", " reads ", from, bytes))
+        return cudaSuccess;
     return copy("cudaMemcpy", to, from, bytes, kind, __builtin_return_address(0));
 }
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
@@ -286,6 +303,11 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
     const void* const caller = __builtin_return_address(0);
     for (const size_t pitch : {to_pitch, from_pitch})
         if (height && width > pitch) return refuse_pitch("cudaMemcpy2D", width, pitch);
+    if (!width || !height) return may_start();
+    const auto fits = [&](const char* does, const void* pointer, size_t pitch) {
+        return fits_host("cudaMemcpy2D", does, pointer, (height - 1) * pitch + width);
+    };
+    if (!fits(" writes ", to, to_pitch) || !fits(" reads ", from, from_pitch)) return cudaSuccess;
     cudaError_t error = cudaSuccess;
     leave_padding(to, to_pitch, width, height);
     for (size_t row = 0; row < height && !error; ++row)

@@ -3,6 +3,7 @@
 #include "emulator/engine/watchdog.h"
 
 #include <execinfo.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/time.h>
 #include <ucontext.h>
@@ -129,6 +130,31 @@ void divided([[maybe_unused]] void* context) {
 #endif
 }
 
+// A stack that is full ends the program in a function's first lines, before any call.
+void explain_host_crash(uintptr_t address, const void* context) {
+    const uintptr_t pc = program_counter(context);
+    pthread_attr_t attributes;
+    void* begin = nullptr;
+    size_t bytes = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        pthread_attr_getstack(&attributes, &begin, &bytes);
+        pthread_attr_destroy(&attributes);
+    }
+    const uintptr_t lowest = reinterpret_cast<uintptr_t>(begin), end = lowest + bytes;
+    constexpr uintptr_t kMost = uintptr_t(1) << 32;  // how far past the stack's end a frame reaches
+    if (lowest && address < lowest + 65536 && end - address < kMost) {
+        char sizes[64];
+        std::snprintf(sizes, sizeof sizes, "%.1f MiB, and the stack has %.1f MiB",
+                      double(end - address) * 0x1p-20, double(bytes) * 0x1p-20);
+        end_program("host code" + host_place(pc) +
+                    " fills the host's stack: its local variables, "
+                    "or an endless recursion, take at least " +
+                    sizes + ". Make large arrays a std::vector, or allocate them with new");
+    }
+    std::fprintf(stderr, "emulator: host code%s accesses %#zx: %s\n", host_place(pc).c_str(),
+                 size_t(address), address < 4096 ? "a null pointer" : "no memory of the host");
+}
+
 void crashed(int signal, siginfo_t* info, void* context) {
     in_kernel = false;
     if (signal == SIGFPE && info->si_code == FPE_INTDIV && run.running) return divided(context);
@@ -137,8 +163,10 @@ void crashed(int signal, siginfo_t* info, void* context) {
         end_program("host code" + host_place(program_counter(context)) +
                     " touches device memory, which only kernels can: "
                     "pass them the pointer, or call cudaMemcpy or cudaMemset");
-    if (!run.running || signal == SIGFPE) {  // the program's own crash: let it happen
-        ::signal(signal, SIG_DFL);
+    if (!run.running || signal == SIGFPE) {
+        if (signal == SIGSEGV && !run.running) explain_host_crash(address, context);
+        if (print_summary && printed_at_exit()) print_summary(1, nullptr);
+        ::signal(signal, SIG_DFL);  // let it happen
         return;
     }
     bool overflow = false;
@@ -203,6 +231,11 @@ void install() {
     sigaction(SIGVTALRM, &action, nullptr);
     action.sa_sigaction = crashed;
     for (const int signal : {SIGSEGV, SIGBUS, SIGFPE}) sigaction(signal, &action, nullptr);
+}
+
+// In ./run any.cu the program's crashes are explained from its start.
+__attribute__((constructor)) void install_early() {
+    if (printed_at_exit()) install();
 }
 
 void begin_launch() {

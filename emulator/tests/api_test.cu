@@ -175,6 +175,54 @@ TEST_F(Api, CallsThatMayFail) {
                    cudaErrorIllegalAddress);
 }
 
+char static_array[128];
+
+// What would overwrite the host's memory, or read past its array, is reported and left out.
+TEST_F(Api, CopiesPastTheHostsArrays) {
+    Device<char> d(4096, 1);
+    std::vector<char> vector(128);
+    char* const allocated = static_cast<char*>(std::malloc(100));
+    char local[128] = {};
+    const struct {
+        char* to;
+        size_t room;
+    } arrays[] = {{allocated, 100},   {allocated + 30, 70}, {&vector[0], 128},
+                  {&vector[100], 28}, {static_array, 128},  {static_array + 8, 120}};
+    for (const auto& [to, room] : arrays) {
+        EXPECT_EQ(cudaMemcpy(to, d.data, room, cudaMemcpyDeviceToHost), cudaSuccess);
+        EXPECT_EQ(cudaMemcpy(d.data, to, room, cudaMemcpyHostToDevice), cudaSuccess);
+        expect_silence();
+        EXPECT_EQ(to[0], 1);
+        to[0] = 2;
+        const std::string has = std::to_string(room + 1) +
+                                " bytes of the host's memory, but the array there has " +
+                                std::to_string(room);
+        cudaMemcpy(to, d.data, room + 1, cudaMemcpyDeviceToHost);
+        expect_problem({"out of bounds: cudaMemcpy..writes " + has});
+        cudaMemcpyAsync(d.data, to, room + 1, cudaMemcpyHostToDevice);
+        expect_problem({"out of bounds: cudaMemcpy..reads " + has});
+        EXPECT_EQ(to[0], 2);
+    }
+    cudaMemcpy2D(&vector[0], 16, d.data, 32, 16, 8, cudaMemcpyDeviceToHost);
+    expect_silence();
+    cudaMemcpy2D(&vector[0], 17, d.data, 32, 16, 8, cudaMemcpyDeviceToHost);
+    expect_problem({"out of bounds: cudaMemcpy2D..writes 135 bytes..has 128"});
+    cudaMemcpy(local, d.data, 128, cudaMemcpyDeviceToHost);
+    expect_silence();
+    cudaMemcpy(local, d.data, 4096, cudaMemcpyDeviceToHost);
+    expect_problem({"writes 4096 bytes of the host's memory, but the local variables there end"});
+    std::free(allocated);
+    void* aligned = nullptr;  // by a function that is not replaced
+    ASSERT_EQ(posix_memalign(&aligned, 64, 128), 0);
+    cudaMemcpy(aligned, d.data, 128, cudaMemcpyDeviceToHost);
+    aligned = std::realloc(aligned, 4096);
+    cudaMemcpy(aligned, d.data, 4096, cudaMemcpyDeviceToHost);
+    aligned = std::realloc(aligned, 2 * 4096);
+    cudaMemcpy(static_cast<char*>(aligned) + 4096, d.data, 4096, cudaMemcpyDeviceToHost);
+    expect_silence();
+    std::free(aligned);
+}
+
 // What the destructors of a program free after its cudaDeviceReset() does no harm.
 TEST_F(Api, MemoryFreedAfterAReset) {
     void* p;
