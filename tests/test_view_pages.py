@@ -262,9 +262,9 @@ def test_races(shown):
         assert ask(page, "[v.block, v.warp, v.index, v.lane]") == [problem["block"], *access]
     texts = [problem["text"],
              "race in global memory: a.cu:3 adds to what b.cu:4 reads (block (1,0) thread (0,2), "
-             "block (2,0) thread 7's copy)",
+             "block (2,0) thread 7's asynchronous read)",
              "no fence_proxy_async() after a.cu:3 writes what b.cu:4 reads asynchronously "
-             "(block 0, threads 0 and 1's copy)",
+             "(block 0, thread 0 and thread 1's asynchronous write)",
              "uninitialised shared memory: a.cu:3 reads what no thread of the block has written (block 0, thread 3)"]
     of_all = ask(page, f"{texts}.map(text => [0, 1, 2].map(each => (language = each, problemText(text))))")
     for text, said in zip(texts, of_all):

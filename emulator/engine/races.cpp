@@ -98,29 +98,37 @@ std::string block_at(uint32_t clock) {
     return "block " + index_name(index, builtins.grid_dim);
 }
 
+// The thread that makes an access, or that has issued the operation which makes it.
+unsigned issuer_of(unsigned actor) {
+    return actor < run.threads ? actor : state.issuer[actor - run.threads];
+}
+
 [[gnu::cold]] void conflict(bool global, const Access& before, const Access& now,
                             Conflict::Missing missing = Conflict::order) {
     const bool same_block = before.site != 0 && before.clock > state.block_start;
     const unsigned threads = run.threads;
-    const auto thread = [&](const Access& a) {
-        return uint16_t(a.thread < threads ? a.thread : state.issuer[a.thread - threads]);
-    };
+    const auto thread = [](const Access& a) { return uint16_t(issuer_of(a.thread)); };
     const Conflict found{global,      before.kind, now.kind,
                          before.site, now.site,    thread(before),
                          thread(now), same_block,  now.thread >= threads,
                          missing,     "",          "",
                          now.address};
     const auto who = [&] {
-        const auto index = [&](const Access& a) {
-            return thread_name(thread(a)).substr(7) +  // without "thread "
-                   (same_block && a.thread >= threads ? "'s copy" : "");
+        const auto actor = [&](const Access& a) {
+            const bool async = same_block && a.thread >= threads;
+            return thread_name(thread(a)) + (!async             ? ""
+                                             : a.kind == kWrite ? "'s asynchronous write"
+                                                                : "'s asynchronous read");
         };
         const std::string name = global ? "" : shared_names::element_at(now.address);
         const std::string block = (name.empty() ? "" : name + ", ") + block_at(now.clock);
-        if (before.site == 0) return block + ", thread " + index(now);
-        if (same_block) return block + ", threads " + index(before) + " and " + index(now);
-        return block_at(before.clock) + " thread " + index(before) + ", " + block + " thread " +
-               index(now);
+        if (before.site == 0) return block + ", " + actor(now);
+        if (!same_block)
+            return block_at(before.clock) + " " + actor(before) + ", " + block + " " + actor(now);
+        if (before.thread < threads && now.thread < threads)
+            return block + ", threads " + thread_name(before.thread).substr(7) + " and " +
+                   thread_name(now.thread).substr(7);  // without "thread "
+        return block + ", " + actor(before) + " and " + actor(now);
     };
     Conflict* const first = report_conflict(found, who);
     if (!first) return;
@@ -403,14 +411,15 @@ void set_to_come(Cell* cells, uintptr_t begin, uintptr_t address, int bytes, boo
 
 void report_early(const EarlyAccess& access, unsigned copier, uint16_t copy_site,
                   const std::string& why) {
+    const unsigned thread = issuer_of(access.thread);
+    const bool async = thread != access.thread;
     const Conflict found{
-        false, kWrite, access.kind,    copy_site, access.site, uint16_t(copier), access.thread,
-        true,  false,  Conflict::wait, "",        why,         access.address};
+        false, kWrite, access.kind,    copy_site, access.site, uint16_t(copier), uint16_t(thread),
+        true,  async,  Conflict::wait, "",        why,         access.address};
     report_conflict(found, [&] {
         const std::string name = shared_names::element_at(access.address);
-        const bool own = access.thread == copier;
         return (name.empty() ? "" : name + ", ") + block_at(access.clock) + ", " +
-               thread_name(access.thread) + (own ? "" : ", copied by " + thread_name(copier));
+               thread_name(thread) + (thread == copier ? "" : ", copied by " + thread_name(copier));
     });
 }
 

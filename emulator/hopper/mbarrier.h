@@ -24,11 +24,12 @@ struct Mbarrier {
     std::vector<TensorCopy> unseen, landed;
     // Its agent's clocks at the ends of the last phase and of the one before.
     uint32_t completed[2] = {};
-    // For hints at the cause of a mistake: whether loads complete on the barrier; the ranks that
+    // For hints at the cause of a mistake: whether loads complete on the barrier, and
+    // whether any arrival has stated their bytes; the ranks that
     // have arrived in this phase and in the last complete one, as masks; by thread, 2 + the phase
     // that it last waited for; the last wait here, and the last one before an arrival here, that
     // returned at once although its thread may not have meant it to.
-    bool has_loads = false;
+    bool has_loads = false, expects = false;
     unsigned arriving_ranks = 0, complete_ranks = 0;
     std::vector<uint32_t> waited_for;
     Waited stale, before_arrival;

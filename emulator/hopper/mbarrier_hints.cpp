@@ -99,9 +99,10 @@ std::string init_and(const Mbarrier& b, const std::string& more) {
 }
 
 std::string state_of(const Mbarrier& b, unsigned waiting) {
-    const std::string bytes = b.bytes < 0
-                                  ? counted(-b.bytes, "byte") + " more than expected have come"
-                                  : counted(b.bytes, "expected byte") + " to come";
+    const std::string why = b.expects ? "" : std::string(" (") + kNothingExpected + ")";
+    const std::string bytes =
+        b.bytes < 0 ? counted(-b.bytes, "byte") + " more than expected have come" + why
+                    : counted(b.bytes, "expected byte") + " to come";
     const std::string stale = stale_wait(b, {});
     return ", set up" + at_site(b.site) + ": phase " + std::to_string(b.phase) + ", " +
            std::to_string(b.pending) + " of " + std::to_string(b.arrivals) + " arrivals and " +

@@ -7,6 +7,8 @@
 
 namespace emulator {
 
+// Why bytes come too late for a phase, where the mbarrier has loads and `expects` is false.
+constexpr char kNothingExpected[] = "no mbarrier_arrive_expect_tx() has stated any bytes";
 std::string at_site(const Call& site);  // " at mine.cu:31"
 std::string counted(int64_t n, const char* what);  // "2 threads"
 // The rank of the block in whose shared memory it lies.

@@ -117,6 +117,7 @@ void arrive(uint64_t* memory, const char* instruction, int64_t bytes, const char
         record::note_of(current_thread, "arrive" + record::number(b.memory) +
                                             numbers({current_thread, bytes, b.phase}));
     b.bytes += bytes;
+    b.expects |= bytes > 0;
     b.arriving.release(current_thread);
     b.arriving_ranks |= 1u << rank_of(current_thread);
     if (waited[current_thread].again) b.before_arrival = waited[current_thread];
@@ -198,7 +199,8 @@ void end_block() {
         const std::string state =
             b.bytes > 0
                 ? counted(b.bytes, "byte") + " that " + name_of(b) + " expects have not come"
-                : counted(-b.bytes, "byte") + " more than " + name_of(b) + " expects came";
+                : counted(-b.bytes, "byte") + " more than " + name_of(b) + " expects came" +
+                      (b.expects ? "" : std::string(", because ") + kNothingExpected);
         report_problem("the block ends, but " + state + " (set up" + at_site(b.site) + ", " +
                        block_name() + ", phase " + std::to_string(b.phase) + ")");
     }
@@ -213,6 +215,13 @@ bool goes_on() {
             return true;
         }
     return false;
+}
+
+void fail_block() {
+    for (auto& [memory, b] : barriers) {
+        publish(b.unseen, b.complete);
+        publish(b.landed, b.arriving);
+    }
 }
 
 bool anyone_waits() {

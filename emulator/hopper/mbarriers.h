@@ -16,6 +16,7 @@ namespace mbarriers {
 void begin_block();
 void pause_block();
 void end_block();
+void fail_block();
 bool anyone_waits();
 bool goes_on();  // lets a thread go on that only tries a wait
 bool reports_stuck();  // threads wait, at mbarriers or elsewhere, and nothing can end that

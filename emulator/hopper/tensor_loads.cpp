@@ -59,12 +59,14 @@ void land(TensorCopy load) {
     load.end_note();
     Mbarrier& barrier = *load.barrier;
     const auto bytes = int64_t(load.map.box_bytes());
-    if (barrier.phase != load.phase)
+    if (barrier.phase != load.phase) {
+        const std::string hint = barrier.expects ? suspect(barrier, load.before) : kNothingExpected;
         return misuse_by(load.thread,
                          load.title() + ": phase " + std::to_string(load.phase) + " of " +
                              name_of(barrier) + " was complete before these " +
                              std::to_string(bytes) + " bytes came: more come than are expected",
-                         load.site.file, load.site.line, suspect(barrier, load.before));
+                         load.site.file, load.site.line, hint);
+    }
     barrier.landed.push_back(std::move(load));
     bytes_came(barrier, bytes);
 }
@@ -87,8 +89,10 @@ void land(TensorCopy load) {
         hint = "its bytes belong to " + phase + ", which is not complete. " +
                (cause.empty() ? "Is a wait for that phase missing before this copy?" : cause);
     } else {
-        hint = phase + " is complete without its bytes. Does the mbarrier_arrive_expect_tx() of " +
-               "that phase expect too few?";
+        hint = phase + " is complete without its bytes" +
+               (other.barrier->expects
+                    ? ". Does the mbarrier_arrive_expect_tx() of that phase expect too few?"
+                    : std::string(", because ") + kNothingExpected);
     }
     load.refuse((same ? "an earlier one of this line" : "the one at " + site_name(other.site)) +
                     ", of " + thread_name(other.thread) + ", is still writing there",
@@ -292,6 +296,16 @@ bool goes_on() { return mbarriers::anyone_waits() && any_lands(); }
 
 void end_block() {
     while (any_lands()) {
+    }
+}
+
+void fail_block() {
+    for (Copies* const copies : {&in_flight, &async_stores}) {
+        std::vector<TensorCopy> loads(std::make_move_iterator(copies->begin()),
+                                      std::make_move_iterator(copies->end()));
+        copies->clear();
+        Sync nobody_waits;
+        publish(loads, nobody_waits);
     }
 }
 

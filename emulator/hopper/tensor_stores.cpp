@@ -157,5 +157,10 @@ void end_block() {
         }
 }
 
+void fail_block() {
+    for (unsigned t = 0; t < run.threads; ++t)
+        for (TensorCopy& store : all[t].in_flight) trace_write(store);
+}
+
 }  // namespace tensor_stores
 }  // namespace emulator

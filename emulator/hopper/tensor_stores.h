@@ -5,5 +5,6 @@ namespace emulator::tensor_stores {
 
 void begin_block();
 void end_block();
+void fail_block();
 
 }  // namespace emulator::tensor_stores

@@ -341,5 +341,10 @@ void end_block() {
     }
 }
 
+void fail_block() {
+    for (unsigned w = 0; w < (run.threads + 31) / 32; ++w)
+        for (Product& p : warps[w].in_flight) trace_operands(p);
+}
+
 }  // namespace wgmma_state
 }  // namespace emulator

@@ -5,5 +5,6 @@ namespace emulator::wgmma_state {
 
 void begin_block();
 void end_block();
+void fail_block();
 
 }  // namespace emulator::wgmma_state

@@ -66,7 +66,9 @@ const WORDS = {
     "fence_proxy_async() がない: {first} が{writes}ものを、{second} が非同期に{reads} ({who})",
     "缺少 fence_proxy_async()：{first} {writes}之后，{second} 异步{reads} ({who})"],
   "does reads": ["reads", "読む", "读取"], "does writes": ["writes", "書く", "写入"], "does adds to": ["adds to", "加算する", "累加"],
-  "does global": ["global", "グローバル", "全局"], "does shared": ["shared", "共有", "共享"], copyOf: ["'s copy", " のコピー", "的拷贝"],
+  "does global": ["global", "グローバル", "全局"], "does shared": ["shared", "共有", "共享"],
+  asyncRead: ["'s asynchronous read", " の非同期の読み出し", "的异步读取"],
+  asyncWrite: ["'s asynchronous write", " の非同期の書き込み", "的异步写入"],
   explanation: ["explanation", "説明", "说明"], eventPair: ["event", "イベント", "事件"],
   tellBack: ["explanation before", "前の説明", "上一条说明"], tellNext: ["next ▶", "次へ ▶", "下一条 ▶"],
   taleOf: ["{here} of {of}. ", "{here} / {of}. ", "{here} / {of}. "],
@@ -166,7 +168,8 @@ function problemText(text) {
     const found = text.match(`^${form}$`)?.groups;
     if (!found) continue;
     for (const each of ["where", "reads", "writes"]) if (found[each]) found[each] = say("does " + found[each]);
-    found.who = found.who.replaceAll("'s copy", say("copyOf")).replaceAll(" and ", say("and")).replaceAll(", ", say("comma"))
+    found.who = ["asyncRead", "asyncWrite"].reduce((who, each) => who.replaceAll(WORDS[each][0], say(each)), found.who)
+      .replaceAll(" and ", say("and")).replaceAll(", ", say("comma"))
       .replace(/block(?= [\d(])/g, say("block")).replace(/threads?(?= [\d(])/g, each => language ? say("thread") : each);
     return say(name, found);
   }
