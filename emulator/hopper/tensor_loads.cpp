@@ -29,6 +29,7 @@ namespace {
 using Copies = std::deque<TensorCopy>;
 Copies in_flight, async_stores;
 std::unordered_set<const char*> async_store_targets;
+std::map<const char*, tensor_loads::Box> boxes;  // by where they begin
 
 void fill_box(const TensorCopy& load) {
     char line[2048];  // of 256 elements of 8 bytes
@@ -123,6 +124,9 @@ void start_load(TensorCopy load, uint64_t* barrier) {
     if (load.bulk() || async_store_targets.count(load.shared)) check(async_stores);
     if (!load.bulk()) async_store_targets.insert(load.shared);
     load.each_part([](char* begin, uint64_t bytes) { std::memset(begin, 0xff, bytes); });
+    if (load.map.rank)
+        boxes[load.shared] = {load.map.footprint(), load.map.pitch(), load.map.swizzle_bytes,
+                              load.site};
     load.order = clocks::begin_async(current_thread, &b);
     if (!load.bulk()) load.order.fenced = {};  // an ordinary write, not one of the async proxy
     load.start_note(b.memory);
@@ -290,6 +294,14 @@ void begin_block() {
     in_flight.clear();
     async_stores.clear();
     async_store_targets.clear();
+    boxes.clear();
+}
+
+const Box* box_at(const char* address) {
+    const auto after = boxes.upper_bound(address);
+    if (after == boxes.begin()) return nullptr;
+    const auto& [begin, box] = *std::prev(after);
+    return address < begin + box.bytes ? &box : nullptr;
 }
 
 bool goes_on() { return mbarriers::anyone_waits() && any_lands(); }

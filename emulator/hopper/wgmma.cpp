@@ -17,6 +17,7 @@
 #include "emulator/engine/settings.h"
 #include "emulator/engine/shared_window.h"
 #include "emulator/engine/threads.h"
+#include "emulator/hopper/tensor_loads.h"
 #include "emulator/hopper/warpgroups.h"
 #include "emulator/hopper/wgmma_operands.h"
 #include "emulator/include/common/ptx/hopper.cuh"
@@ -196,6 +197,27 @@ void check_warpgroup(const WgmmaCall& call, Warp& warp, unsigned number, const C
     for (; forgotten[group] < least; ++forgotten[group]) list.pop_front();
 }
 
+// Notes a descriptor that contradicts the box in which the operand lies. It is no error, because
+// rows may be stored so that another layout is meant.
+void compare_with_box(const std::string& name, const Operand& operand, unsigned size,
+                      const Call& site) {
+    const tensor_loads::Box* const box = tensor_loads::box_at(operand.chunk(0, 0));
+    if (!box) return;
+    const auto with = [](unsigned swizzle) {
+        return swizzle ? "with a swizzle of " + std::to_string(swizzle) + " bytes"
+                       : std::string("without a swizzle");
+    };
+    const unsigned swizzle = operand.row == 16 ? 0 : operand.row;
+    const std::string reads = site_name(site) + ": wgmma reads " + name + " ";
+    const std::string load = "cp_async_bulk_tensor at " + site_name(box->site) + " has stored it ";
+    if (swizzle != box->swizzle) report_note(reads + with(swizzle), load + with(box->swizzle));
+    else if (swizzle && box->pitch == swizzle && operand.stride != 8 * swizzle &&
+             (operand.transposed ? kDepth : size) > 8)
+        report_note(reads + "with a stride of " + std::to_string(operand.stride) + " bytes",
+                    load + "with " + std::to_string(8 * swizzle) +
+                        " from one group of eight rows to the next");
+}
+
 const WgmmaCall& call_of(const WarpCall& call, int lane) {
     return *static_cast<const WgmmaCall*>(call.arguments[lane]);
 }
@@ -219,16 +241,17 @@ void wgmma(const WarpCall& call) {
     check_warpgroup(mine, warp, number, site);
     check_untouched(warp, call.file, call.line);
 
-    const auto check = [&](uint64_t descriptor, bool transposed, int size) {
+    const auto check = [&](const char* name, uint64_t descriptor, bool transposed, int size) {
         const Operand operand(descriptor, transposed);
         if (operand.start < kFirstShared || descriptor >> 49 & 7)
             refuse("that is no descriptor of an operand in shared memory");
         operand.each(unsigned(size), [&](char* chunk, unsigned, unsigned) {
             accesses::check_bulk(chunk, 16, trace::kRead, call.pc);
         });
+        compare_with_box(name, operand, unsigned(size), site);
     };
-    if (!mine.registers) check(mine.a, mine.transposed_a, 64);
-    check(mine.b, mine.transposed_b, mine.n * 2);
+    if (!mine.registers) check("A", mine.a, mine.transposed_a, 64);
+    check("B", mine.b, mine.transposed_b, mine.n * 2);
 
     // The registers must be as a fence has left them. From now on they must not be accessed.
     Accumulators& d = warp.accumulators[mine.d];
