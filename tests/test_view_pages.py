@@ -265,7 +265,9 @@ def test_races(shown):
              "block (2,0) thread 7's asynchronous read)",
              "no fence_proxy_async() after a.cu:3 writes what b.cu:4 reads asynchronously "
              "(block 0, thread 0 and thread 1's asynchronous write)",
-             "uninitialised shared memory: a.cu:3 reads what no thread of the block has written (block 0, thread 3)"]
+             "uninitialised shared memory: a.cu:3 reads what no thread of the block has written (block 0, thread 3)",
+             "race in shared memory: a.cu:3 writes what a.cu:5 reads (block 0, threads 0 and 1); the same between a.cu:4 "
+             "and a.cu:6, within a.cu:7 and 2 more pairs of lines; so a.cu:5 also reads uninitialised shared memory"]
     of_all = ask(page, f"{texts}.map(text => [0, 1, 2].map(each => (language = each, problemText(text))))")
     for text, said in zip(texts, of_all):
         assert said[0] == text and len({*said}) == 3

@@ -137,10 +137,10 @@ class Reader:
         warps[int(warp)].append([site, *numbers, *self.lanes(addresses), *self.lanes(copied_to)])
 
     def conflict(self, *cells):
-        """WARP,EVENT,LANE of both accesses, and the problem's text."""
+        """WARP,EVENT,LANE of both accesses, and the text with which the problem begins."""
         accesses = [[int(number) for number in side] for side in (cells[:3], cells[3:6]) if side[0]]
         for problem in self.data["problems"]:
-            if problem["text"] == ",".join(cells[6:]):
+            if problem["text"].startswith(",".join(cells[6:])):
                 problem.update(block=len(self.data["blocks"]) - 1, accesses=accesses)
 
 

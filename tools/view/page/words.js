@@ -59,6 +59,11 @@ const WORDS = {
   raced: ["race in {where} memory: {first} {writes} what {second} {reads} ({who})",
     "{where}メモリのデータ競合: {first} が{writes}ものを、{second} が{reads} ({who})",
     "{where}内存中的数据竞争：{first} {writes} {second} {reads}的内容（{who}）"],
+  alike: ["; the same {pairs}", "。{pairs}も同様", "；{pairs}也一样"],
+  explains: ["; so {line} also reads uninitialised shared memory", "。そのため {line} は初期化されていない共有メモリも読む",
+    "；所以 {line} 也读取未初始化的共享内存"],
+  between: ["between {a} and {b}", "{a} と {b} の間", "{a} 与 {b} 之间"], within: ["within {a}", "{a} の中", "{a} 之内"],
+  pairs: ["{n} more pairs of lines", "ほか {n} 組の行", "另外 {n} 对行"], pair: ["{n} more pair of lines", "ほか {n} 組の行", "另外 {n} 对行"],
   unwritten: ["uninitialised shared memory: {first} {reads} what no thread of the block has written ({who})",
     "初期化されていない共有メモリ: ブロックのどのスレッドも書いていないものを {first} が{reads} ({who})",
     "未初始化的共享内存：{first} {reads}线程块中没有线程写过的内容（{who}）"],
@@ -160,18 +165,35 @@ const WORDS = {
 };
 const kindName = kind => WORDS["kind " + kind] ? say("kind " + kind) : kind;
 
+// The values that a text in English has at the places of this form, or undefined.
+function valuesIn(name, text, kinds = {}) {
+  const form = WORDS[name][0].replace(/[().]/g, "\\$&").replace(/\{(\w+)\}/g, (_, each) => `(?<${each}>${kinds[each] || ".+"})`);
+  return text.match(`^${form}$`)?.groups;
+}
+
+// Of a race: the other lines that the same barrier would order, or a read that it explains.
+function consequence(text) {
+  const found = valuesIn("explains", text) || valuesIn("alike", text);
+  if (!found?.pairs) return found ? say("explains", found) : text;
+  const pairs = found.pairs.split(/, | and (?=within|between|\d)/).map(pair => {
+    const name = ["between", "within", "pairs", "pair"].find(each => valuesIn(each, pair));
+    return name ? say(name, valuesIn(name, pair)) : pair;
+  });
+  const last = pairs.pop();
+  return say("alike", { pairs: pairs.length ? pairs.join(say("comma")) + say("and") + last : last });
+}
+
 // The emulator's message about a race, in the reader's language; other problems stay in English.
 function problemText(text) {
+  const [head, ...others] = text.split(/(?=; (?:the same|so) )/), access = "reads|writes|adds to";
   for (const name of ["raced", "unwritten", "unfenced"]) {
-    const form = WORDS[name][0].replace(/[().]/g, "\\$&").replace(/\{(\w+)\}/g, (_, each) =>
-      `(?<${each}>${{ where: "global|shared", reads: "reads|writes|adds to", writes: "reads|writes|adds to" }[each] || ".+"})`);
-    const found = text.match(`^${form}$`)?.groups;
+    const found = valuesIn(name, head, { where: "global|shared", reads: access, writes: access });
     if (!found) continue;
     for (const each of ["where", "reads", "writes"]) if (found[each]) found[each] = say("does " + found[each]);
     found.who = ["asyncRead", "asyncWrite"].reduce((who, each) => who.replaceAll(WORDS[each][0], say(each)), found.who)
       .replaceAll(" and ", say("and")).replaceAll(", ", say("comma"))
       .replace(/block(?= [\d(])/g, say("block")).replace(/threads?(?= [\d(])/g, each => language ? say("thread") : each);
-    return say(name, found);
+    return say(name, found) + others.map(consequence).join("");
   }
   return text;
 }
