@@ -15,6 +15,7 @@
 #include "emulator/api/synchronize.h"
 #include "emulator/engine/accesses.h"
 #include "emulator/engine/settings.h"
+#include "emulator/engine/unset_variables.h"
 #include "emulator/engine/watchdog.h"
 #include "emulator/engine/written.h"
 #include "emulator/include/cuda_runtime.h"
@@ -277,6 +278,9 @@ static cudaError_t copy(const char* call, void* to, const void* from, size_t byt
     streams::copy(call, caller, to, from, bytes, host_waits(to) || host_waits(from));
     std::memmove(to, from, bytes);
     written::note_copy(to, from, bytes, call, caller, streams::place_in_stream());
+    const Allocation* const source = find_allocation(reinterpret_cast<uintptr_t>(from));
+    if (source && !find_allocation(reinterpret_cast<uintptr_t>(to)))
+        find_unset_variables(*source, from, bytes);
     return cudaSuccess;
 }
 

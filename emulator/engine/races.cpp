@@ -429,6 +429,9 @@ void save_writers(const Cell* cells, uintptr_t begin, uintptr_t from, uintptr_t 
     for (const Cell* cell = cells + from / kCellBytes; cell < cells + to / kCellBytes; ++cell)
         writers.push_back(cell->clock > state.block_start ? cell->site : 0);
 }
+uint16_t last_writer(const Cell* cells, uintptr_t begin, uintptr_t address) {
+    return cells[address / kCellBytes - begin / kCellBytes].site;
+}
 const uint16_t* restore_writers(Cell* cells, uintptr_t begin, uintptr_t from, uintptr_t to,
                                 const uint16_t* writers) {
     cells -= begin / kCellBytes;

@@ -13,6 +13,8 @@ Cell* new_cells(uintptr_t begin, uintptr_t end);  // those of a range
 // Appends, for each cell of [from, to), the instruction that has written it in this block, or 0.
 void save_writers(const Cell* cells, uintptr_t begin, uintptr_t from, uintptr_t to,
                   std::vector<uint16_t>& writers);
+// The instruction that has last written at an address, or 0.
+uint16_t last_writer(const Cell* cells, uintptr_t begin, uintptr_t address);
 // Makes these cells such as if the block's last barrier had come after those writes. Returns what
 // follows the last writer that it has used.
 const uint16_t* restore_writers(Cell* cells, uintptr_t begin, uintptr_t from, uintptr_t to,

@@ -40,6 +40,31 @@ TEST_F(Written, AKernelReadsWhatNobodyHasWritten) {
     expect_problem({"@add_one reads what nobody has written (byte 252 of..thread 63)"});
 }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"  // the mistake that is tested
+__global__ void add_to_unset(const float* in, float* out) {
+    float sum;
+    sum += in[threadIdx.x];
+    out[threadIdx.x] = sum;  // @unset
+}
+#pragma GCC diagnostic pop
+
+TEST_F(Written, AVariableThatIsNeverSetIsKnownByItsValue) {
+    float result[32];
+    const auto copy_back = [&] {
+        cudaMemcpy(result, unwritten, sizeof result, cudaMemcpyDeviceToHost);
+    };
+    cudaMemset(unwritten, 0xfe, sizeof result);
+    copy_back();
+    expect_silence();
+    add_to_unset<<<1, 32>>>(floats.data, unwritten);
+    copy_back();
+    expect_problem({"uninitialised variable: @unset stores 0xfefefefe..byte 0 of the 256 bytes"});
+    write<<<1, 32>>>(unwritten);
+    copy_back();
+    expect_silence();
+}
+
 TEST_F(Written, AnAtomicReadsAndWrites) {
     add_up<<<1, 64>>>(unwritten);
     expect_problem({"@add_up adds to what nobody has written (byte 0 of..3 more"});

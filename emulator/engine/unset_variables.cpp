@@ -1,0 +1,35 @@
+// Values of variables that a kernel has used before it set them.
+//
+// The compiler fills each variable with 0xfe bytes (-ftrivial-auto-var-init=pattern). As a float that
+// is a number so large that a sum which begins with it stays equal to it.
+
+#include "emulator/engine/unset_variables.h"
+
+#include <cstring>
+#include <set>
+
+#include "emulator/engine/races.h"
+#include "emulator/engine/written.h"
+#include "emulator/trace/report.h"
+#include "emulator/trace/sites.h"
+
+namespace emulator {
+
+void find_unset_variables(const Allocation& array, const void* begin, size_t bytes) {
+    constexpr uint32_t kUnset = 0xfefefefe;
+    if (!array.cells) return;  // no kernel has written it
+    const auto from = reinterpret_cast<uintptr_t>(begin);
+    std::set<uint16_t> found;
+    for (uintptr_t at = (from + 3) / 4 * 4; at + 4 <= from + bytes; at += 4) {
+        if (std::memcmp(reinterpret_cast<const void*>(at), &kUnset, sizeof kUnset) != 0) continue;
+        const uint16_t writer = races::last_writer(array.cells, array.begin, at);
+        if (!writer || !found.insert(writer).second) continue;
+        find_lines_of_sites();
+        report_once("uninitialised variable: " + site_of(writer).where +
+                        " stores 0xfefefefe (as a float -1.69e+38), which a variable holds here "
+                        "until it is set",
+                    "byte " + std::to_string(at - array.begin) + " of " + written::describe(array));
+    }
+}
+
+}  // namespace emulator

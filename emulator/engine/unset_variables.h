@@ -1,0 +1,12 @@
+// Values of variables that a kernel has used before it set them.
+#pragma once
+
+#include "emulator/engine/device_memory.h"
+
+namespace emulator {
+
+// Reports the instructions that have stored such a value in these bytes of an array, which are
+// copied to the host.
+void find_unset_variables(const Allocation& array, const void* begin, size_t bytes);
+
+}  // namespace emulator
