@@ -292,10 +292,11 @@ void add_narrow_sums(Hypotheses& all, const Wrong& x) {
                     }
                     return rounded(sum[0] + sum[1], bits);
                 };
-                all.push_back({format("the sums are kept in %s, which has %d bits: keep them in "
-                                      "float",
-                                      type.name, type.bits),
-                               "", predict});
+                all.push_back(
+                    {format("the sums are kept in %s, which has %d significant bits: keep them in "
+                            "float",
+                            type.name, type.bits),
+                     "", predict});
             }
 }
 
@@ -312,7 +313,8 @@ void add_rounded(Hypotheses& all, const Wrong& x) {
             const auto result = [&x, bits = type.bits, ties](int row, int col) {
                 return rounded(x.product(row, col), bits, ties);
             };
-            const std::string to = format("rounded to the %d bits that %s", type.bits, type.name);
+            const std::string to =
+                format("rounded to the %d significant bits that %s", type.bits, type.name);
             all.push_back({"A and B are " + to, "", operands});
             all.push_back({"C is " + to, "", result});
         }

@@ -137,7 +137,7 @@ TEST(Causes, NarrowNumbers) {
         for (int k = 0; k < x.shape.K; ++k) sum = in_half(sum + x.a(row, k) * x.b(k, col));
         return sum;
     });
-    expect_said("the sums are kept in half, which has 11 bits", x.cause());
+    expect_said("the sums are kept in half, which has 11 significant bits", x.cause());
 
     Faulty reals(kShape, true);
     const auto cause = [&] {
@@ -149,9 +149,10 @@ TEST(Causes, NarrowNumbers) {
         const double fraction = std::frexp(value, &exponent);
         return std::ldexp(std::round(std::ldexp(fraction, bits)), exponent - bits);
     };
-    for (const auto& [bits, said] : {std::pair(11, "A and B are rounded to the 11 bits"),
-                                     {8, "to the 8 bits that bfloat16"},
-                                     {12, ""}}) {
+    for (const auto& [bits, said] :
+         {std::pair(11, "A and B are rounded to the 11 significant bits"),
+          {8, "to the 8 significant bits that bfloat16"},
+          {12, ""}}) {
         reals.set([&, bits = bits](int row, int col) {
             double sum = 0;
             for (int k = 0; k < reals.shape.K; ++k)

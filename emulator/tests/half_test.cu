@@ -185,8 +185,8 @@ std::vector<std::string> notes_of(int additions, bool to_one_sum) {
 }
 TEST(Half, SumsThatStandStillAreNoted) {
     for (const auto& [notes, said] :
-         {std::pair(notes_of<half>(4096, true), "half has 11 bits"),
-          {notes_of<__nv_bfloat16>(4096, true), "bfloat16 has 8 bits"}}) {
+         {std::pair(notes_of<half>(4096, true), "half has 11 significant bits"),
+          {notes_of<__nv_bfloat16>(4096, true), "bfloat16 has 8 significant bits"}}) {
         ASSERT_EQ(notes.size(), 1u);
         EXPECT_NE(notes[0].find(said), std::string::npos) << notes[0];
     }

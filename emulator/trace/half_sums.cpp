@@ -42,11 +42,11 @@ std::vector<std::string> notes() {
             if (additions.still < kMany || additions.still < of_type[bfloat16].all / 4) continue;
             if (additions.where.empty()) additions.where = find_lines({pc})[0];
             if (additions.where.empty()) additions.where = "an unknown line";
-            all.push_back(additions.where + ": " + std::to_string(additions.still) + " of " +
-                          std::to_string(of_type[bfloat16].all) +
-                          " additions changed nothing, because " +
-                          (bfloat16 ? "bfloat16 has 8 bits" : "half has 11 bits") +
-                          ": keep the sum in float");
+            all.push_back(
+                additions.where + ": " + std::to_string(additions.still) + " of " +
+                std::to_string(of_type[bfloat16].all) + " additions changed nothing, because " +
+                (bfloat16 ? "bfloat16 has 8 significant bits" : "half has 11 significant bits") +
+                ": keep the sum in float");
         }
     return all;
 }

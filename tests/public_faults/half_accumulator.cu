@@ -1,7 +1,7 @@
 // My HGEMM loses accuracy as K grows, though its sums are only integers.
-// Cause: the sums are kept in half, which has 11 bits: 2048 + 1 is 2048.
+// Cause: the sums are kept in half, which has 11 significant bits: 2048 + 1 is 2048.
 // Source: https://github.com/NVIDIA/cutlass/issues/1188
-// Says: the sums are kept in half, which has 11 bits: keep them in float
+// Says: the sums are kept in half, which has 11 significant bits: keep them in float
 #include <cuda_fp16.h>
 #ifdef FIXED
 using Sum = float;
