@@ -1,5 +1,5 @@
-// The kernel hangs, though every thread meets a __syncthreads().
-// Cause: the barrier stands in both branches of an if, and threads of one block take both.
+// The kernel hangs on some GPUs, though every thread meets a __syncthreads().
+// Cause: the barrier stands in both branches of an if: some threads of a block take one, the others the other.
 // Source: http://stackoverflow.com/questions/14340938
 // Says: barrier divergence
 __global__ void smooth(const float* in, float* out, int n) {

@@ -1,6 +1,6 @@
-// The running sum is off in some of the blocks, now and then.
+// The total of all blocks is too small now and then, though a __syncthreads() stands before it is formed.
 // Cause: __syncthreads() waits for the threads of its block alone, and a block reads what another one writes.
-// Source: https://huggingface.co/datasets/nvidia/Nemotron-CC-Math-v1
+// Source: own
 // Says: race in global memory
 __global__ void add_blocks(float* sums, float* total) {
     if (threadIdx.x == 0) sums[blockIdx.x] = 64;  // <- here

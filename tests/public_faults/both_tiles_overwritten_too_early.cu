@@ -2,7 +2,7 @@
 // Cause: the second barrier of the loop is missing: fast threads load the next tiles while slow ones still read.
 // Source: https://github.com/csarofeen/pytorch/issues/380
 // Says: race in shared memory
-// Says: the same between
+// Says: more like it; the same between
 __global__ void matmul(const float* A, const float* B, float* C, int n) {
     __shared__ float a[16][16], b[16][16];
     int tx = threadIdx.x, ty = threadIdx.y, x = blockIdx.x * 16 + tx, y = blockIdx.y * 16 + ty;

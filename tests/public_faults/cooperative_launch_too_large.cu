@@ -1,5 +1,5 @@
 // cudaLaunchCooperativeKernel returns "too many blocks in cooperative launch".
-// Cause: a block for each 256 elements: more than the GPU can run at once. A loop goes over the rest.
+// Cause: more blocks than the GPU holds at once. Launch as many as fit; the kernel's loop takes the rest.
 // Source: https://github.com/cupy/cupy/pull/3894
 // Says: an H100 has room for 1056 at once
 #include <cooperative_groups.h>

@@ -1,5 +1,5 @@
 // Each thread only reads what it has copied itself, so no barrier is needed; yet the sums are garbage.
-// Cause: no barrier, but a wait: the copy is asynchronous for the thread that has issued it, too.
+// Cause: a barrier is not needed, but a wait is: the copy is asynchronous for the thread that has issued it, too.
 // Source: own
 // Says: has not brought yet
 // Says: no wait follows the copy

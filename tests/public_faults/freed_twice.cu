@@ -1,5 +1,5 @@
 // An illegal memory access was encountered, in a kernel that worked a moment ago.
-// Cause: its array was freed before the launch, in place of another one, and is freed again at the end.
+// Cause: cudaFree() before the launch was meant for another array; this one is freed again at the end.
 // Source: own
 // Says: freed (cudaFree at
 // Says: fails, invalid argument: memory that is freed

@@ -1,5 +1,5 @@
-// Nothing happens for small inputs, and there is no error either.
-// Cause: the number of blocks is rounded down, and is 0 for fewer elements than a block has threads.
+// Nothing happens for small inputs, and I see no error.
+// Cause: the number of blocks is rounded down to 0, so that the launch fails, and nobody reads its error.
 // Source: https://github.com/JuliaGPU/GemmKernels.jl/issues/97
 // Says: 0 x 1 x 1 blocks
 __global__ void fill(float* out, int n) {

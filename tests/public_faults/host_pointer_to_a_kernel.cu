@@ -2,7 +2,7 @@
 // Cause: the kernel gets a pointer of the host, from new or malloc(), in place of one from cudaMalloc().
 // Source: https://github.com/deepmodeling/abacus-develop/pull/6862
 // Says: out of bounds
-// Says: host's
+// Says: not in device memory, but in the host's, which kernels cannot touch
 __global__ void scale(float* values) { values[threadIdx.x] *= 2; }  // <- here
 int main() {
     float *values = new float[32](), *on_device;

@@ -1,5 +1,5 @@
 // The last block adds up all blocks' sums, and misses some of them in rare runs.
-// Cause: __threadfence() is missing between a block's sum and the counter that says that the sum is there.
+// Cause: no __threadfence() between a block's sum and the counter, nor between the counter and the reads.
 // Source: own, after the sum in NVIDIA's sample threadFenceReduction
 // Says: race in global memory
 __device__ unsigned arrived;

@@ -1,8 +1,8 @@
 // The sum is different in every run, although the array is set to zero before.
 // Cause: cudaMemset() gets the address of the pointer in place of the pointer, and fails.
 // Source: https://github.com/BBuf/how-to-optim-algorithm-in-cuda/pull/6
-// Says: cudaMemset
-// Says: no device memory
+// Says: fails, invalid argument: 4 bytes in no device memory
+// Says: adds to what nobody has written
 #include <cstdio>
 
 __global__ void dot(const float* a, const float* b, float* sum) {

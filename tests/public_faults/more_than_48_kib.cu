@@ -1,7 +1,7 @@
 // The launch fails with a large tile, though the GPU has enough shared memory.
-// Cause: more than 48 KiB of dynamic shared memory take a call of cudaFuncSetAttribute() first.
+// Cause: more than 48 KiB of dynamic shared memory need a call of cudaFuncSetAttribute() first.
 // Source: https://github.com/punica-ai/punica/pull/20
-// Says: cudaFuncSetAttribute
+// Says: bytes of dynamic shared memory; this kernel may have 49152, more after cudaFuncSetAttribute(
 __global__ void fill(float* out) {
     extern __shared__ float tile[];
     for (int i = threadIdx.x; i < 16384; i += 256) tile[i] = i;

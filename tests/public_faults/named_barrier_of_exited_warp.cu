@@ -1,5 +1,5 @@
-// Consumers hang at their bar.sync when the block has fewer rows than warps.
-// Cause: a warp without work returns, but bar.sync 1, 64 counts its 32 threads.
+// The kernel hangs at bar.sync when the block has fewer rows than warps.
+// Cause: a warp without work returns, but bar.sync 1, 64 still waits for its 32 threads.
 // Source: own
 // Says: a barrier to which 32 of 64 threads have arrived
 // Says: have returned at

@@ -1,20 +1,20 @@
 // An illegal memory access was encountered, but only for the large problem.
-// Cause: cudaMalloc() has failed, and the kernel gets a null pointer: there is no room for that many bytes.
+// Cause: cudaMalloc() has no room and fails, nobody looks at its error, and the kernel gets a null pointer.
 // Source: own
 // Says: a null pointer (cudaMalloc at
-// Says: fails, out of memory
+// Says: fails, out of memory)
 #include <cstdio>
 
 __global__ void fill(float* p) { p[threadIdx.x] = 1; }  // <- here
 
 int main() {
-#ifdef FIXED
-    const size_t n = 32;
-#else
-    const size_t n = size_t(1) << 42;
-#endif
     float* d;
-    cudaMalloc(&d, n * sizeof(float));  // <- here
+    const size_t bytes = size_t(1) << 44;
+#ifdef FIXED
+    if (cudaMalloc(&d, bytes) != cudaSuccess) return std::puts("no room for the array") < 0;
+#else
+    cudaMalloc(&d, bytes);  // <- here
+#endif
     fill<<<1, 32>>>(d);
     std::printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));
     cudaFree(d);

@@ -1,5 +1,5 @@
 // racecheck is green, but the mean that all threads divide by differs from run to run.
-// Cause: thread 0 writes a shared variable, and no barrier stands before all threads read it.
+// Cause: no barrier between the write and the reads; racecheck misses it if the compiler moves these past the next one.
 // Source: https://github.com/ORNL/HeCBench/issues/254
 // Says: race in shared memory
 __global__ void normalise(float* row, int n) {

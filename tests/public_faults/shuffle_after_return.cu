@@ -1,8 +1,7 @@
 // The sum of a warp is wrong, or differs between runs, if n is no multiple of 32.
 // Cause: lanes without data return first, and __shfl_xor_sync() reads the value of a lane that has returned.
 // Source: own
-// Says: __shfl_xor_sync
-// Says: which has returned at
+// Says: reads lane 18, which has returned at
 __global__ void norm(float* v, int n) {
     int i = blockIdx.x * 32 + threadIdx.x;
 #ifdef FIXED

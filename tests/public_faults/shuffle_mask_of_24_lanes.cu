@@ -1,8 +1,7 @@
 // The sum of a warp is wrong on newer GPUs.
-// Cause: the mask of __shfl_xor_sync() has 24 bits, and lanes read from lanes that are not in it.
+// Cause: lanes 24 to 31 are not in the mask of __shfl_xor_sync(), and have returned, but others read their values.
 // Source: https://github.com/catboost/catboost/issues/2339
-// Says: __shfl_xor_sync
-// Says: not in the mask
+// Says: reads lane 24, which is not in the mask 0xffffff
 __global__ void sum(const int* in, int* out) {
     int value = in[threadIdx.x];
 #ifndef FIXED

@@ -1,5 +1,5 @@
 // ptxas error: entry function uses too much shared data.
-// Cause: more than 48 KiB of __shared__ arrays; larger ones must be dynamic.
+// Cause: more than 48 KiB of __shared__ arrays. They must be smaller, or dynamic.
 // Source: own
 // Says: 65536 bytes of static shared memory
 // Says: at most 49152

@@ -1,4 +1,4 @@
-// The program prints zeros, and no call has returned an error that I look at.
+// The program runs to its end, but the kernel has stored nothing, and I look at no errors.
 // Cause: the kernel's pointer is null, because nothing was allocated for it.
 // Source: own
 // Says: a null pointer

@@ -2,7 +2,7 @@
 // Cause: the struct is copied, but its member still points to memory of the host (a shallow copy).
 // Source: https://github.com/stephen-hqxu/superterrainplus/issues/2
 // Says: out of bounds
-// Says: host's
+// Says: not in device memory, but in the host's, which kernels cannot touch
 struct Vector {
     int size;
     float* values;

@@ -1,5 +1,5 @@
-// Misaligned address, as soon as TMA stores to the second array in shared memory.
-// Cause: TMA's tile begins at no multiple of 128 bytes.
+// Misaligned address, as soon as TMA loads into the second array in shared memory.
+// Cause: the tile's address in shared memory is not a multiple of 128 bytes.
 // Source: https://gitmemories.com/NVIDIA/cutlass/issues/1870
 // Says: the address in shared memory is not a multiple of 128
 #include "common/ptx/ptx.cuh"

@@ -1,8 +1,8 @@
 // The kernel with TMA hangs in its first wait.
 // Cause: the mbarrier expects the bytes of two tiles, and one copy brings those of one.
 // Source: https://sweetapi.com/biondizzle/nvfp4-megamoe-kernel/commits/commit/bd4f09d514a98472ddf550e444cbc2c033347498
-// Says: deadlock
-// Says: 1024 expected bytes to come
+// Says: deadlock: no thread of block 0 can go on
+// Says: 0 of 1 arrivals and 1024 expected bytes to come
 #include "common/ptx/ptx.cuh"
 #include "common/tensor_map.h"
 __global__ void copy(const __grid_constant__ CUtensorMap map, float* out) {

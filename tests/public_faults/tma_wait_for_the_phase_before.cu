@@ -1,5 +1,5 @@
 // A ring of two tiles: the first results are garbage, and then an arrival too many ends the kernel.
-// Cause: the parity of the first wait is 1, which is that of the phase before the first: no wait waits.
+// Cause: each wait asks for parity 1, so it is over at once in the phases with parity 0, such as the first.
 // Source: https://github.com/facebookexperimental/CUTracer/pull/106
 // Says: for parity 1, was over at once
 // Says: race in shared memory

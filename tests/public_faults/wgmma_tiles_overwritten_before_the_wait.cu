@@ -1,4 +1,4 @@
-// No error is seen and the sanitizer is green; only the review says that the tiles come back too early.
+// With several tiles of K the product is wrong now and then, under load; the sanitizer is green.
 // Cause: the next copies are issued before wgmma_wait_group<0>(), while wgmma may still read the tiles.
 // Source: https://github.com/NVIDIA/Fuser/issues/3561
 // Says: race in shared memory

@@ -1,13 +1,12 @@
 // WMMA gives a wrong product, though the layouts and ldm look right.
 // Cause: A and B are stored row by row, and their fragments say col_major.
 // Source: https://forums.developer.nvidia.com/t/wmma-load-mma-sync-api/265654
-// Says: each block of 16 x 16 elements of A is transposed
-// Says: each block of 16 x 16 elements of B is transposed
-// Says: asks for 0 x 0 x 1 blocks
+// Says: A is read at [col * M or N or K + row], as column-major, not at [row * K + col]
+// Says: B is read at [col * M or N or K + row], as column-major, not at [row * N + col]
+#define MULTIPLES 16, 16, 16
 #include <mma.h>
 using namespace nvcuda;
 #ifdef FIXED
-#define MULTIPLES 16, 16, 16
 using Layout = wmma::row_major;
 #else
 using Layout = wmma::col_major;

@@ -1,5 +1,5 @@
-// Three of four WMMA tiles of C are missing.
-// Cause: the warp's number is threadIdx.x / 32 in a block of 16 x 16 threads, where it is always 0.
+// Every second WMMA tile of C is missing.
+// Cause: the warp's number is threadIdx.x / 32; in a block of 16 x 16 it is 0 for all, so that they compute one tile.
 // Source: own
 // Says: C[0][16] was not written
 // Says: race in global memory
