@@ -2,6 +2,7 @@
 finds nothing in the corrected program. The first lines of a program are
 
     // The symptom, in a sentence of the person who asks.
+    // Seen: the group of symptoms, one of faults.GROUPS.
     // Cause: the mistake.
     // Source: the report's address, or "own".
     // Says: words of the message that names the cause (one line for each message).
@@ -15,6 +16,7 @@ import re
 import pytest
 
 from book import faults
+from results import InvalidInput
 from support import ROOT, call
 
 PROGRAMS = faults.programs(ROOT)
@@ -69,3 +71,10 @@ def test_of_this_test(fault, runs):
     for planted in (moved, renamed):
         assert planted != text and list(complaints(faults.Fault(fault.path, planted), wrong, right))
     assert list(complaints(fault, wrong, wrong)) and list(complaints(fault, right, right))
+
+
+def test_unknown_group():
+    fault = PROGRAMS[0]
+    planted = re.sub("(?m)^// Seen: .*", "// Seen: divergence_of_the_flux", fault.path.read_text())
+    with pytest.raises(InvalidInput, match="divergence_of_the_flux' is none of fails, "):
+        faults.Fault(fault.path, planted)

@@ -1,4 +1,5 @@
 // The product by WMMA is NaN or huge as soon as there are several blocks.
+// Seen: unset
 // Cause: fill_fragment() is missing: the accumulator begins with what the registers hold.
 // Source: https://github.com/tile-ai/tilelang/issues/2936
 // Says: uninitialised variable

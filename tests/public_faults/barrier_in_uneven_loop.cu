@@ -1,4 +1,5 @@
 // The kernel hangs as soon as n is no multiple of the block.
+// Seen: hangs
 // Cause: a __syncthreads() stands in a loop that some threads of the block run once more than others.
 // Source: https://github.com/csarofeen/pytorch/issues/893
 // Says: barrier divergence

@@ -1,4 +1,5 @@
 // Why is my transpose through shared memory slow, and why does a tile of 32 x 33 help?
+// Seen: slow
 // Cause: a warp reads a column of a tile whose rows have 32 words: all lanes use the same bank.
 // Source: https://forums.developer.nvidia.com/t/question-about-shared-memory-banking-and-conflicting-reading/37307
 // Hint: takes 32.0 wavefronts of shared memory where 1.0 could do

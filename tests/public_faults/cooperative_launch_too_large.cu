@@ -1,4 +1,5 @@
 // cudaLaunchCooperativeKernel returns "too many blocks in cooperative launch".
+// Seen: fails
 // Cause: more blocks than the GPU holds at once. Launch as many as fit; the kernel's loop takes the rest.
 // Source: https://github.com/cupy/cupy/pull/3894
 // Says: an H100 has room for 1056 at once

@@ -1,4 +1,5 @@
 // The result on the host is all zeros, although the kernel is right.
+// Seen: fails
 // Cause: it is copied with cudaMemcpyHostToDevice, and nobody looks at the copy's error.
 // Source: https://github.com/rusty1s/pyg_autoscale/issues/19
 // Says: but the destination is the host's and the source the device's

@@ -1,4 +1,5 @@
 // The test that counts with atomicAdd fails only now and then.
+// Seen: unset
 // Cause: the counter in device memory was never set to zero.
 // Source: https://github.com/llvm/llvm-project/pull/216788
 // Says: adds to what nobody has written

@@ -1,4 +1,5 @@
 // A few elements of some rows mismatch, and only with the version of cp.async that bypasses L1.
+// Seen: cp_async
 // Cause: in the loop the commit comes after the wait, so each wait is one group behind.
 // Source: https://github.com/csarofeen/pytorch/pull/2457
 // Says: has not brought yet

@@ -1,4 +1,5 @@
 // Each thread only reads what it has copied itself, so no barrier is needed; yet the sums are garbage.
+// Seen: cp_async
 // Cause: a barrier is not needed, but a wait is: the copy is asynchronous for the thread that has issued it, too.
 // Source: own
 // Says: has not brought yet

@@ -1,4 +1,5 @@
 // Zeros appear now and then in the output that the epilogue passes through shared memory.
+// Seen: cp_async
 // Cause: after the last tile the loop goes on to issue copies, which only store zeros. They are still in flight.
 // Source: https://github.com/NVIDIA/Fuser/pull/2005
 // Says: has yet to write

@@ -1,4 +1,5 @@
 // The product of half matrices is 0 with compute type CUDA_R_16F, and right with CUDA_R_32F.
+// Seen: fails
 // Cause: alpha and beta are floats, but a product that is computed in half takes halves.
 // Source: https://github.com/NVIDIA/DeepLearningExamples/issues/143
 // Says: alpha points to a float, but with this type to compute in cuBLAS reads it as a half

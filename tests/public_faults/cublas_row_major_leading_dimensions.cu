@@ -1,4 +1,5 @@
 // cublasSgemm returns CUBLAS_STATUS_INVALID_VALUE, or C stays as it was; square matrices give B * A.
+// Seen: fails
 // Cause: cuBLAS expects column-major matrices, and gets row-major ones with their row lengths as leading dimensions.
 // Source: https://forums.developer.nvidia.com/t/cublas-sgemm-wrong-results/28832
 // Says: CUBLAS_STATUS_INVALID_VALUE

@@ -1,4 +1,5 @@
 // cuda::pipeline with two stages: every tile is processed one iteration too early.
+// Seen: cp_async
 // Cause: consumer_wait() waits for the oldest stage, and the loop then reads the one that it has just submitted.
 // Source: own
 // Says: has not brought yet

@@ -1,4 +1,5 @@
 // curandGenerateNormal fails with error 105 when the size of a layer is odd.
+// Seen: fails
 // Cause: pseudorandom normal numbers come in pairs, so their number must be even; the array stays unwritten.
 // Source: https://github.com/microsoft/CNTK/issues/441
 // Says: 15 normal numbers; pseudorandom ones come in pairs, so their number must be even

@@ -1,4 +1,5 @@
 // A kernel with an extern __shared__ array reads wrong values, or fails in a debug build only.
+// Seen: crashes
 // Cause: the kernel uses extern __shared__ memory, but the launch has no third argument.
 // Source: https://github.com/alicevision/popsift/pull/109
 // Says: out of bounds

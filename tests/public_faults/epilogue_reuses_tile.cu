@@ -1,4 +1,5 @@
 // The result has inf and NaN as soon as the tile of K gets larger.
+// Seen: differs
 // Cause: the epilogue stores C in the shared memory of A's tile, and no barrier keeps it from threads that still read.
 // Source: https://github.com/KnowingNothing/MatmulTutorial/issues/13
 // Says: race in shared memory

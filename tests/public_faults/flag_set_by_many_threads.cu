@@ -1,4 +1,5 @@
 // racecheck says that many threads write one flag: is that an error, if all of them write 1?
+// Seen: harmless
 // Cause: no error: whichever thread is last, the flag is 1. racecheck reports it as INFO only.
 // Source: https://github.com/ComputationalRadiationPhysics/picongpu/issues/1044
 // Hint: as both store the same value, their order does not matter

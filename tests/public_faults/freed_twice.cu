@@ -1,4 +1,5 @@
 // An illegal memory access was encountered, in a kernel that worked a moment ago.
+// Seen: crashes
 // Cause: cudaFree() before the launch was meant for another array; this one is freed again at the end.
 // Source: own
 // Says: freed (cudaFree at

@@ -1,4 +1,5 @@
 // The last columns and rows of C stay empty unless its size is a multiple of the block's.
+// Seen: wrong_product
 // Cause: the grid has N / 16 x M / 16 blocks, rounded down.
 // Source: https://github.com/NVIDIA/cuda-samples/issues/411
 // Says: was not written

@@ -1,4 +1,5 @@
 // The kernel hangs at grid.sync() as soon as the grid has more blocks than the data need.
+// Seen: hangs
 // Cause: blocks without data return before grid.sync(), which waits for all blocks of the grid.
 // Source: own
 // Says: deadlock: grid.sync() at

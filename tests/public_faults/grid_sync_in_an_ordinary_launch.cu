@@ -1,4 +1,5 @@
 // The kernel with grid.sync() stops with "unspecified launch failure".
+// Seen: fails
 // Cause: it is launched by <<<>>>, and only a cooperative launch can wait for the whole grid.
 // Source: https://github.com/inducer/pycuda/issues/253
 // Says: grid.sync() in an ordinary launch

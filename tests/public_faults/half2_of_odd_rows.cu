@@ -1,4 +1,5 @@
 // Misaligned address, but only if the matrix has an odd number of columns.
+// Seen: crashes
 // Cause: pairs of halves are loaded from rows of odd length, so that every second row starts in the middle of a pair.
 // Source: https://github.com/NVIDIA/cutlass/issues/49
 // Says: misaligned

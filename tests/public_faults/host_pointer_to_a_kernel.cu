@@ -1,4 +1,5 @@
 // An illegal memory access was encountered, in the simplest of kernels.
+// Seen: crashes
 // Cause: the kernel gets a pointer of the host, from new or malloc(), in place of one from cudaMalloc().
 // Source: https://github.com/deepmodeling/abacus-develop/pull/6862
 // Says: out of bounds

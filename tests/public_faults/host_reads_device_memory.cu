@@ -1,4 +1,5 @@
 // Segmentation fault after the kernel, where the result is printed.
+// Seen: crashes
 // Cause: the host reads through the pointer from cudaMalloc(), without cudaMemcpy().
 // Source: https://github.com/ComputationalRadiationPhysics/picongpu/pull/4029
 // Says: touches device memory, which only kernels can

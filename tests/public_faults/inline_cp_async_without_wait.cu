@@ -1,4 +1,5 @@
 // The barrier comes right after cp.async and its commit, and the tile holds old values now and then.
+// Seen: cp_async
 // Cause: a barrier does not wait for asynchronous copies; cp.async.wait_group has to come before it.
 // Source: https://github.com/xlite-dev/LeetCUDA/pull/75
 // Says: has not brought yet

@@ -1,4 +1,5 @@
 // ldmatrix in inline PTX ends with an illegal address, though the pointer is right.
+// Seen: crashes
 // Cause: ldmatrix takes an address of shared memory, and gets the lower half of a generic pointer.
 // Source: own
 // Says: ldmatrix.sync: that is no address of shared memory: __cvta_generic_to_shared(pointer) gives it

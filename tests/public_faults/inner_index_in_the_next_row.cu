@@ -1,4 +1,5 @@
 // The right column of each tile is wrong, and no sanitizer says anything.
+// Seen: wrong_result
 // Cause: the guard tests y, not x, so that tile[y][x + 1] is read with x = 15: in the array, but in the next row.
 // Source: own
 // Says: index 16 of 'float [16]' in tile[y][x + 1]

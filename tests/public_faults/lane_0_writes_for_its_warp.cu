@@ -1,4 +1,5 @@
 // Lane 0 of each warp stores an offset in shared memory, and now and then the other lanes use an old one.
+// Seen: differs
 // Cause: no __syncwarp() between lane 0's write and the other lanes' reads on the very next line.
 // Source: https://github.com/ORNL/HeCBench/pull/221
 // Says: race in shared memory

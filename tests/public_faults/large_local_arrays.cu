@@ -1,4 +1,5 @@
 // The program crashes before it prints anything: segmentation fault.
+// Seen: crashes
 // Cause: two matrices of 8 MiB each are local variables of main(), whose stack has 8 MiB in all.
 // Source: own
 // Says: fills the host's stack

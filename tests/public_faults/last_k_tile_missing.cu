@@ -1,4 +1,5 @@
 // After I had prefetched the next tile into registers, the product was a little wrong everywhere.
+// Seen: wrong_product
 // Cause: the loop ends one tile early, so that the tile that was loaded last is never multiplied.
 // Source: own
 // Says: the products with k from 16 on are missing

@@ -1,4 +1,5 @@
 // My sum leaves out __syncthreads() for its last 32 threads: it is wrong on Volta and later, in some builds.
+// Seen: differs
 // Cause: no __syncwarp() between the steps of the last warp. volatile alone does not order its lanes.
 // Source: https://forums.developer.nvidia.com/t/possible-bug-in-reduction-routine-from-the-cuda-7-sdk/53338
 // Says: race in shared memory

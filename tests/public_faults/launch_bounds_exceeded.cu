@@ -1,4 +1,5 @@
 // The launch fails with larger blocks: too many resources requested for launch.
+// Seen: fails
 // Cause: the kernel promises __launch_bounds__(256), and is launched with 512 threads.
 // Source: own
 // Says: __launch_bounds__ says 256

@@ -1,4 +1,5 @@
 // The graph does nothing: its launch returns an error, or the output stays as it was.
+// Seen: fails
 // Cause: cudaMalloc() during a stream capture invalidates the capture. Allocate before, or use cudaMallocAsync().
 // Source: own
 // Says: operation not permitted when stream is capturing

@@ -1,4 +1,5 @@
 // A __managed__ counter still has its old value after the launch that counts.
+// Seen: stale
 // Cause: the host reads it while the kernel may still add to it.
 // Source: own
 // Says: may still be adding to, in the launch

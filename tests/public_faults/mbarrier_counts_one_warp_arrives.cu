@@ -1,4 +1,5 @@
 // Why is the mbarrier's count 1 and not 32, if a whole warp arrives on it?
+// Seen: hangs
 // Cause: each lane that arrives is one arrival; with a count of 1, one lane arrives for the warp.
 // Source: https://github.com/deepseek-ai/DeepEP/pull/293
 // Says: one arrival more than the 1 of phase 0

@@ -1,4 +1,5 @@
 // cooperative_groups::memcpy_async, then block.sync(): half of the tile is still old.
+// Seen: cp_async
 // Cause: sync() is a barrier of the threads; only cooperative_groups::wait() waits for the copies, too.
 // Source: https://github.com/NVIDIA/Fuser/pull/3438
 // Says: has not brought yet

@@ -1,4 +1,5 @@
 // The sum is different in every run, although the array is set to zero before.
+// Seen: unset
 // Cause: cudaMemset() gets the address of the pointer in place of the pointer, and fails.
 // Source: https://github.com/BBuf/how-to-optim-algorithm-in-cuda/pull/6
 // Says: fails, invalid argument: 4 bytes in no device memory

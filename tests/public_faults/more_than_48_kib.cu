@@ -1,4 +1,5 @@
 // The launch fails with a large tile, though the GPU has enough shared memory.
+// Seen: fails
 // Cause: more than 48 KiB of dynamic shared memory need a call of cudaFuncSetAttribute() first.
 // Source: https://github.com/punica-ai/punica/pull/20
 // Says: bytes of dynamic shared memory; this kernel may have 49152, more after cudaFuncSetAttribute(

@@ -1,4 +1,5 @@
 // The kernel hangs at bar.sync when the block has fewer rows than warps.
+// Seen: hangs
 // Cause: a warp without work returns, but bar.sync 1, 64 still waits for its 32 threads.
 // Source: own
 // Says: a barrier to which 32 of 64 threads have arrived

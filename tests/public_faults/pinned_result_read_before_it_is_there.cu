@@ -1,4 +1,5 @@
 // The value that the function returns is stale now and then.
+// Seen: stale
 // Cause: cudaMemcpyAsync() into pinned memory returns at once, and the host reads without waiting for the stream.
 // Source: https://github.com/NVIDIA/cudf/issues/2755
 // Says: the host reads h, which the copy

@@ -1,4 +1,5 @@
 // K is sometimes filled with values of V, though both copies are in one stream.
+// Seen: stale
 // Cause: one pinned buffer stages both; the host refills it while the first copy may still read it.
 // Source: https://github.com/1bit-MONSTER/1bit-MONSTER/pull/2436
 // Says: the host writes staging, which the copy

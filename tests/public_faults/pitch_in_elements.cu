@@ -1,4 +1,5 @@
 // Pitched memory works for some widths, and for others the kernel writes to wrong rows.
+// Seen: wrong_result
 // Cause: cudaMallocPitch() returns the pitch in bytes, and the kernel uses it as a number of elements.
 // Source: https://forums.developer.nvidia.com/t/understanding-memory-pitch-alignment/39738
 // Says: just past the end of 10240 bytes of device memory

@@ -1,4 +1,5 @@
 // Unspecified launch failure, in a kernel that compares neighbours.
+// Seen: crashes
 // Cause: the last thread reads element k + 1, one past the end.
 // Source: https://forums.developer.nvidia.com/t/launch-failure-due-to-call-by-reference/451
 // Says: out of bounds

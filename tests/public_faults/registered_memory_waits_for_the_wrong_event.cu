@@ -1,4 +1,5 @@
 // Batches come out with results of the next one, only under load.
+// Seen: stale
 // Cause: the host waits for the event of the upload, and not for the one recorded after the copy to the host.
 // Source: own
 // Says: the host reads out.data(), which the copy

@@ -1,4 +1,5 @@
 // The product is wrong for K = 24, with no error and no warning; multiples of 16 are right.
+// Seen: wrong_product
 // Cause: the loop runs over K / 16 whole tiles, and leaves out the rest of K.
 // Source: https://github.com/tile-ai/tilelang/issues/2381
 // Says: each of these sums has no product at all

@@ -1,4 +1,5 @@
 // The product is correct, but transposed.
+// Seen: wrong_product
 // Cause: C is stored column by column, as cuBLAS would, and read row by row.
 // Source: https://github.com/siboehm/SGEMM_CUDA/issues/15
 // Says: C is transposed: it is written at [col * M + row]

@@ -1,4 +1,5 @@
 // The statistics of rows are wrong for some sizes of the block.
+// Seen: wrong_result
 // Cause: the array has 16 elements, one for each row of the tile, but each of the block's 64 threads sets one.
 // Source: https://github.com/bitsandbytes-foundation/bitsandbytes/pull/905
 // Says: index 16 of 'int [16]' in nonzeros[threadIdx.x]

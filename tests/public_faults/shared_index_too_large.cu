@@ -1,4 +1,5 @@
 // The histogram is wrong, and another kernel's shared memory seems to change.
+// Seen: wrong_result
 // Cause: the shared array has 32 x 128 bins, and the index goes up to 63 * 128 + 127.
 // Source: https://github.com/ORNL/HeCBench/issues/83
 // Says: out of bounds

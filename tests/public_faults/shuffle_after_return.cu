@@ -1,4 +1,5 @@
 // The sum of a warp is wrong, or differs between runs, if n is no multiple of 32.
+// Seen: wrong_result
 // Cause: lanes without data return first, and __shfl_xor_sync() reads the value of a lane that has returned.
 // Source: own
 // Says: reads lane 18, which has returned at

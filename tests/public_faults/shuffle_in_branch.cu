@@ -1,4 +1,5 @@
 // A sum by shuffles hangs on Volta and later GPUs, and worked on the ones before.
+// Seen: hangs
 // Cause: only the lanes with data call __shfl_down_sync(), and its mask names all 32.
 // Source: https://github.com/uzh-rpg/vilib/pull/5
 // Says: warp divergence

@@ -1,4 +1,5 @@
 // The sum of a warp is wrong on newer GPUs.
+// Seen: wrong_result
 // Cause: lanes 24 to 31 are not in the mask of __shfl_xor_sync(), and have returned, but others read their values.
 // Source: https://github.com/catboost/catboost/issues/2339
 // Says: reads lane 24, which is not in the mask 0xffffff

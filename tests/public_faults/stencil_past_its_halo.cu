@@ -1,4 +1,5 @@
 // The moving average is wrong near the ends of each block.
+// Seen: wrong_result
 // Cause: the tile has a halo of one radius, but its elements are stored without adding the radius.
 // Source: https://forums.developer.nvidia.com/t/adjusting-the-1d-stencil-can-you-explain-a-few-details/65397
 // Says: index -3 of 'float [70]' in tile[own - kRadius]

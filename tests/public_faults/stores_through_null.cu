@@ -1,4 +1,5 @@
 // The program runs to its end, but the kernel has stored nothing, and I look at no errors.
+// Seen: fails
 // Cause: the kernel's pointer is null, because nothing was allocated for it.
 // Source: own
 // Says: a null pointer

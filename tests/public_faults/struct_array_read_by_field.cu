@@ -1,4 +1,5 @@
 // Summing one field of an array of particles takes as long as reading whole particles.
+// Seen: slow
 // Cause: neighbouring threads read fields that are a whole struct apart, so each uses a sector of its own.
 // Source: own
 // Hint: sectors of global memory where 4.0 could do

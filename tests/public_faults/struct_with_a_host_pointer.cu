@@ -1,4 +1,5 @@
 // A struct is copied to the kernel, and what its pointer points to is not there.
+// Seen: crashes
 // Cause: the struct is copied, but its member still points to memory of the host (a shallow copy).
 // Source: https://github.com/stephen-hqxu/superterrainplus/issues/2
 // Says: out of bounds

@@ -1,4 +1,5 @@
 // The matrix-vector product is wrong now and then, with large matrices only.
+// Seen: differs
 // Cause: one thread still adds up the partial sums while the others already overwrite them for the next row.
 // Source: https://github.com/NVIDIA/cuml/pull/6578
 // Says: race in shared memory

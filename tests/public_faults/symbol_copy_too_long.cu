@@ -1,4 +1,5 @@
 // All coefficients in constant memory are zero.
+// Seen: fails
 // Cause: cudaMemcpyToSymbol() gets twice as many bytes as the variable has, and its error is not read.
 // Source: own
 // Says: the variable has 32 bytes, not 64

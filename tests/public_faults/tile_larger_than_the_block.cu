@@ -1,4 +1,5 @@
 // The tiled product is wrong as soon as the tile is larger than the block.
+// Seen: wrong_product
 // Cause: each thread loads one element of a tile, so that 16 x 16 threads fill half of a tile of 16 x 32.
 // Source: own
 // Says: uninitialised shared memory

@@ -1,4 +1,5 @@
 // Misaligned address, as soon as TMA loads into the second array in shared memory.
+// Seen: crashes
 // Cause: the tile's address in shared memory is not a multiple of 128 bytes.
 // Source: https://gitmemories.com/NVIDIA/cutlass/issues/1870
 // Says: the address in shared memory is not a multiple of 128

@@ -1,4 +1,5 @@
 // The kernel with TMA hangs in its first wait.
+// Seen: hangs
 // Cause: the mbarrier expects the bytes of two tiles, and one copy brings those of one.
 // Source: https://sweetapi.com/biondizzle/nvfp4-megamoe-kernel/commits/commit/bd4f09d514a98472ddf550e444cbc2c033347498
 // Says: deadlock: no thread of block 0 can go on

@@ -1,4 +1,5 @@
 // The tile that TMA stores has, now and then, the values from before the threads changed them.
+// Seen: hopper
 // Cause: no fence between the threads' writes to shared memory and the bulk copy that reads them.
 // Source: own
 // Says: no fence_proxy_async() after

@@ -1,4 +1,5 @@
 // A copy that transposes is wrong in rare elements, and never in the debugger.
+// Seen: differs
 // Cause: the loop over tiles has one barrier; the second, before the tile is filled anew, is missing.
 // Source: https://github.com/ggml-org/llama.cpp/pull/20507
 // Says: race in shared memory

@@ -1,4 +1,5 @@
 // The profiler shows bank conflicts in the stores of As.
+// Seen: slow
 // Cause: A's tile is stored transposed, so that all lanes of a warp write to one bank; a column of padding helps.
 // Source: https://github.com/siboehm/SGEMM_CUDA/pull/23
 // Hint: a warp's store takes 32.0 wavefronts

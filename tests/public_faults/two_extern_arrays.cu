@@ -1,4 +1,5 @@
 // With two extern __shared__ arrays for the tiles of A and B, the product is garbage.
+// Seen: wrong_product
 // Cause: all extern __shared__ arrays of a block begin at the same address, so the two are one.
 // Source: https://forums.developer.nvidia.com/t/shared-memory-acces/1475
 // Says: overwrites a value

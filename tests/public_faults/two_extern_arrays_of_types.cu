@@ -1,4 +1,5 @@
 // Sorting pairs in shared memory: the values come out right, and the keys are the values' bits.
+// Seen: wrong_result
 // Cause: keys and values are two extern __shared__ arrays of different types, which both begin at 0.
 // Source: https://doc.qt.io/axivion/reference/analysis_configuration/CUDA-3.4.html
 // Says: overwrites a value

@@ -1,4 +1,5 @@
 // The second kernel sorts half-written data, once in a thousand runs.
+// Seen: stale
 // Cause: it is launched in another stream than the kernel that writes its input, and nothing orders the two.
 // Source: https://github.com/sony/nnabla-ext-cuda/pull/188
 // Says: race between streams

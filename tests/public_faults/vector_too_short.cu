@@ -1,4 +1,5 @@
 // The copy to my std::vector crashes, or the numbers in it are wrong.
+// Seen: crashes
 // Cause: the vector has elements for half of the matrix: it was made before the matrix grew.
 // Source: own
 // Says: bytes of the host's memory, but the array there has

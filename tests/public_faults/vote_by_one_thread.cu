@@ -1,4 +1,5 @@
 // I call __any_sync() in thread 0 only, and the kernel hangs.
+// Seen: hangs
 // Cause: one thread votes, and the mask of the vote names all lanes of the warp.
 // Source: https://github.com/brucefan1983/CUDA-Programming/issues/44
 // Says: warp divergence: thread 0 calls __any_sync

@@ -1,4 +1,5 @@
 // The fused kernel is wrong for small K, as if the last products came too late; the sanitizer is green.
+// Seen: hopper
 // Cause: the accumulators are read before wgmma_wait_group<0>() has waited for the last group.
 // Source: https://github.com/NVIDIA/Fuser/pull/3573
 // Says: no wgmma_wait_group() of warp 0 covers the wgmma

@@ -1,4 +1,5 @@
 // wgmma's result is wrong in a few elements, depending on the compiler's version.
+// Seen: hopper
 // Cause: wgmma_fence() is missing before the first wgmma of a group, which uses registers that were written before.
 // Source: https://github.com/HazyResearch/ThunderKittens/pull/34
 // Says: no wgmma_fence() before the first one

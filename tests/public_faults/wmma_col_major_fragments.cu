@@ -1,4 +1,5 @@
 // WMMA gives a wrong product, though the layouts and ldm look right.
+// Seen: wrong_product
 // Cause: A and B are stored row by row, and their fragments say col_major.
 // Source: https://forums.developer.nvidia.com/t/wmma-load-mma-sync-api/265654
 // Says: A is read at [col * M or N or K + row], as column-major, not at [row * K + col]

@@ -1,4 +1,5 @@
 // Every second WMMA tile of C is missing.
+// Seen: wrong_product
 // Cause: the warp's number is threadIdx.x / 32; in a block of 16 x 16 it is 0 for all, so that they compute one tile.
 // Source: own
 // Says: C[0][16] was not written

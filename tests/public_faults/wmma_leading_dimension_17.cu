@@ -1,4 +1,5 @@
 // Bank conflicts are gone with rows of 17 elements, and so are the right results of WMMA.
+// Seen: wrong_product
 // Cause: ldm must be a multiple of 8 for half; a padding of one element does not keep that.
 // Source: own
 // Says: ldm is 17, not a multiple of 8

@@ -1,4 +1,5 @@
 // My product is right for square matrices, and wrong as soon as m, n and k differ.
+// Seen: wrong_product
 // Cause: rows of B are N elements long, and the kernel takes them to be K long.
 // Source: https://github.com/tpoisonooo/how-to-optimize-gemm/issues/19
 // Says: B is read at [row * K + col], not at [row * N + col]

@@ -1,6 +1,12 @@
-"""The programs in tests/public_faults, by what their first lines say: for their test, and for the table of
+"""The programs in tests/public_faults, by what their first lines say: for their test, and for the tables of
 docs/faults.md."""
 import re
+
+from results import InvalidInput
+
+# What one sees of a mistake. docs/faults.md has a heading and a table for each group.
+GROUPS = ("fails", "crashes", "hangs", "wrong_product", "wrong_result", "differs", "unset", "stale", "cp_async", "hopper",
+          "precision", "slow", "harmless")
 
 
 class Fault:
@@ -10,6 +16,9 @@ class Fault:
         text = path.read_text() if text is None else text
         self.path = path
         self.symptom = text.partition("\n")[0].removeprefix("// ")
+        self.seen, = self.field(text, "Seen")
+        if self.seen not in GROUPS:
+            raise InvalidInput(f"{path}: 'Seen: {self.seen}' is none of {', '.join(GROUPS)}")
         self.cause, = self.field(text, "Cause")
         self.source, = self.field(text, "Source")
         self.says = self.field(text, "Says")  # words of messages about an error

@@ -163,14 +163,16 @@ def exercises(_):
         yield f"`{each.name}` | [{each.title}](../{each.page.relative_to(ROOT)}#{anchor}) | {goals}"
 
 
-@table
-def public_faults(_):
-    """Programs after public reports: the symptom, the cause, and the words by which ./run FILE names it."""
+def public_faults(_, group):
+    """Programs after public reports in which one sees the same: the symptom, the cause, and the words by which ./run
+    FILE names it."""
     yield Head("symptom | cause< | what `./run` says< | program<")
     for fault in faults.programs(ROOT):
-        says = ", ".join(f"`{words}`" for words in fault.says + fault.hints)
-        report = f"[report]({fault.source})" if fault.source.startswith("http") else fault.source
-        program = f"[{fault.path.stem}](../{fault.path.relative_to(ROOT)}), {report}"
+        if fault.seen != group:
+            continue
+        says = ", ".join([*(f"`{words}`" for words in fault.says), *(f"a note: `{words}`" for words in fault.hints)])
+        source = f"[source]({fault.source})" if fault.source.startswith("http") else fault.source
+        program = f"[{fault.path.stem}](../{fault.path.relative_to(ROOT)}), {source}"
         description = f"{fault.symptom} | {fault.cause}".replace("__", r"\_\_")  # Markdown would take __ for bold type
         yield f"{description} | {says} | {program}"
 
@@ -468,6 +470,7 @@ ALIKE = {
     "h100_shapes": (at_drawn_shapes, "../h100/shapes"),
     "fp32_shapes": (at_drawn_shapes, "fp32"),
     "h100_fp32_shapes": (at_drawn_shapes, "../h100/fp32"),
+    **{f"faults_{group}": (public_faults, group) for group in faults.GROUPS},
 }
 PLACES = ("README.*", "[0-9][0-9]_*/*.md", "docs/*.md", "emulator/*.md")
 NAMES_OF_TABLES = {*TABLES, *CHAPTER_TABLES, *ALIKE}
