@@ -84,6 +84,15 @@ void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C
 """
 
 
+def test_first_kernel(own):
+    """The whole file on the page is right, also in the first two of its tests: its grid is not for large indices."""
+    text = re.search(r"(?s)```cpp\n(.*?)```", (ROOT / "docs/own_kernel.md").read_text())[1]
+    run = own(text)
+    assert run.returncode == 0 and "Nearest by its counts: 01_naive." in run.stdout, run.stdout + run.stderr
+    run = own(text, verb="test")
+    assert re.findall("Passed|Failed|Skipped", run.stdout)[:2] == ["Passed", "Passed"], run.stdout + run.stderr
+
+
 def test_multiples(own):
     text = "#define MULTIPLES 128, 128, 8\n" + changed(BARE, r"= .* < M \? (.*) : 0\.0f;", r"= \1;")
     assert own(text, "-m", "256", "-k", "16").returncode == 0
