@@ -1,5 +1,5 @@
-// A thread loads and stores 16 bytes, four adjacent elements, with one instruction. A request of a
-// warp then uses its 16 sectors whole, where four requests each used a quarter of them before.
+// A thread loads and stores 16 bytes, four adjacent elements, with one instruction. A warp's load
+// then uses all bytes of its 16 sectors, where four loads each used a quarter of them before.
 //
 //                    B  K x N
 //                    8 [== 128 ==] .     8 rows of B's tile -> Bs

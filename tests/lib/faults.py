@@ -189,7 +189,7 @@ class Function:
         self.conditions.setdefault((begin, end), set()).update(kinds)
 
     def expressions(self, begin, end):
-        """Adds faults of expressions anywhere in the function: conditions, min(), a ^ b, size_t(a) * b."""
+        """Adds faults of expressions anywhere in the function: conditions, min(), max(), a - b, size_t(a) * b."""
         code = self.code
         for match in re.compile(r"\?").finditer(code, begin, end):
             left = re.compile(BOUNDARY.pattern.removeprefix(r"&&|\|\||"))
