@@ -137,15 +137,20 @@ def kernels(code):
             at = matching(code, call.start(2), "(", ")", 1) + 1
 
 
+def body_of(code, parameters):
+    """The positions of the braces of the function that has these parentheses in its head; None of a declaration."""
+    begin = re.compile(r"[;{]").search(code, matching(code, parameters, "(", ")", 1))
+    return (begin.start(), matching(code, begin.start(), "{", "}", 1)) if begin and begin[0] == "{" else None
+
+
 def returns(code, parameters):
     """Yields the position after each `return` of the kernel whose parameters begin there, not those of its lambdas."""
-    begin = re.compile(r"[;{]").search(code, matching(code, parameters, "(", ")", 1))
-    if not begin or begin[0] == ";":  # a declaration
+    if not (braces := body_of(code, parameters)):
         return
-    end = matching(code, begin.start(), "{", "}", 1)
-    body = code[begin.end():end]
+    begin, end = braces[0] + 1, braces[1]
+    body = code[begin:end]
     for m in re.finditer(r"\[[^][{};]*\]\s*(?:\([^;{}]*\)[^;{}()]*)?(\{)", body):
         close = matching(body, m.start(1), "{", "}", 1)
         body = body[:m.start(1)] + re.sub(r"\S", " ", body[m.start(1):close]) + body[close:]
     for m in re.finditer(r"\breturn(?=\s*;)", body):
-        yield begin.end() + m.end()
+        yield begin + m.end()

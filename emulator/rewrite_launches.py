@@ -35,7 +35,8 @@ sys.path.append(str(HEADERS.parent))
 sys.dont_write_bytecode = True  # writes nothing beside the sources
 import inline_ptx  # noqa: E402
 from cuda_text import (  # noqa: E402
-    Refused, blank, end_of_configuration, joined, kernels, matching, members, outside, parts, returns, start_of_name)
+    Refused, blank, body_of, end_of_configuration, joined, kernels, matching, members, outside, parts, returns,
+    start_of_name)
 
 # Headers of CUDA. The emulator has those for which include/ has a file of the same name.
 CUDA_HEADER = re.compile(r"cooperative_groups|cuda/|cuda[_.A-Z]|mma\.h|crt/|nv/|cub/|thrust/|cute/|cutlass/|cublas|"
@@ -120,9 +121,8 @@ def edits(text, code, elsewhere):
             dynamic.add(name)
             kinds += f" {m['type']}"
             yield m.end(), 0, f' emulator::record_pointer("{name}", {pointer});'
-    of_clusters = [(body.start(), matching(code, body.start(), "{", "}", 1))
-                   for m in re.finditer(r"\b(?:__cluster_dims__|CLUSTER_DIMS)\s*(?=\()", code)
-                   if (body := re.compile(r"[;{]").search(code, matching(code, m.end(), "(", ")", 1))) and body[0] == "{"]
+    of_clusters = [body for m in re.finditer(r"\b(?:__cluster_dims__|CLUSTER_DIMS)\s*(?=\()", code)
+                   if (body := body_of(code, m.end()))]
     for m in SHARED.finditer(code):
         arrays = re.findall(r"(\w+)\s*((?:\[[^\]]*\]\s*)*)(?:,|$)", m["arrays"])
         align, kind = m["align"] or "", " ".join(m["type"].split())
@@ -143,10 +143,9 @@ def edits(text, code, elsewhere):
             yield end, 0, f" void emulator_members(const char* of, int i) const {{{calls} }} " if calls else ""
     for m in re.finditer(r"\b(?:__launch_bounds__|__cluster_dims__|CLUSTER_DIMS)\s*(\()", code):
         end = matching(code, m.start(1), "(", ")", 1)
-        body = re.compile(r"[;{]").search(code, end)
-        if body and body[0] == "{":  # a definition, not a declaration
+        if body := body_of(code, m.start(1)):
             name = "EMULATOR_BOUNDS" if "bounds" in m[0] else "EMULATOR_CLUSTER"
-            yield body.end(), 0, f"{name}{' '.join(code[m.start(1):end + 1].split())};"
+            yield body[0] + 1, 0, f"{name}{' '.join(code[m.start(1):end + 1].split())};"
     declared = list(kernels(code))
     for _, parameters in declared:
         for at, parameter in parts(code, parameters):
