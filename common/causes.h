@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,12 +34,3 @@ std::string cause_of(const Came& came, const LinesOf& lines_of);
 // The cause of a product of reals whose error exceeds the bound for an accumulator with the unit
 // roundoff u.
 std::string cause_of_error(const Came& came, double u);
-
-// Verifies the product of a shape; what is wrong with it.
-using Trial = std::function<std::optional<Failure>(Shape)>;
-
-// What other shapes tell of a kernel that fails at this one: that it takes only multiples of some
-// tile, or only square matrices; and what is wrong at such multiples, or where it can be launched.
-// "" if they tell nothing. others: shapes of which those multiples are tried.
-std::string cause_by_shapes(Shape wrong, const Failure& failure, const std::vector<Shape>& others,
-                            const Trial& trial);

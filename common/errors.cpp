@@ -17,6 +17,12 @@ std::string format(const char* pattern, ...) {
     return text;
 }
 
+std::string joined(const std::vector<std::string>& words, const std::string& between) {
+    std::string all;
+    for (const std::string& each : words) all += (all.empty() ? "" : between) + each;
+    return all;
+}
+
 bool on_terminal() {
     const char* const term = std::getenv("TERM");
     return isatty(STDERR_FILENO) && std::string(term ? term : "") != "dumb";

@@ -4,6 +4,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 // Exit codes of every program here. ctest shows 77 as skipped, never as passed.
 enum ExitCode {
@@ -58,6 +59,8 @@ std::optional<Failure> failure_of(Work work) {
 
 // printf into a string.
 __attribute__((format(printf, 1, 2))) std::string format(const char* pattern, ...);
+
+std::string joined(const std::vector<std::string>& words, const std::string& between = ", ");
 
 // Whether stderr is a terminal that can move its cursor.
 bool on_terminal();

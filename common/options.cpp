@@ -22,12 +22,6 @@ using Text = const std::string&;
 
 static Failure takes(Text what) { return Failure(kBadCommandLine, "takes " + what); }
 
-static std::string joined(const std::vector<std::string>& words) {
-    std::string all;
-    for (Text each : words) all += (all.empty() ? "" : ", ") + each;
-    return all;
-}
-
 long long parse_number(Text text, long long low, long long high) {
     char* end = nullptr;
     errno = 0;

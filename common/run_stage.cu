@@ -6,7 +6,8 @@
 //   operands   A and B are filled, C with NaN, and C lies between guards            operands.h
 //   verify     on integers C must be equal, while the emulator counts; on reals
 //              within a proven bound                                                verify.h
-//   cause      what explains a wrong product, from its elements and other shapes    causes.h
+//   cause      what explains a wrong product: its elements,                         causes.h
+//              or other shapes                                                      other_shapes.h
 //   measure    a GPU times the launches, beside cuBLAS; the emulator hands over
 //              what it has counted                                                  machine.h
 //   predict    the roofline says how fast it could be                               roofline.h
@@ -19,7 +20,6 @@
 #include <vector>
 
 #include "common/build.h"
-#include "common/causes.h"
 #include "common/checked_launch.h"
 #include "common/device.h"
 #include "common/device_operands.h"
@@ -27,6 +27,7 @@
 #include "common/facts.h"
 #include "common/machine.h"
 #include "common/options.h"
+#include "common/other_shapes.h"
 #include "common/stage.h"
 #include "common/table.h"
 #include "common/verify.h"

@@ -1,6 +1,7 @@
 // The cause of a wrong product is named where it is known, and nothing is said where it is not.
 #include "common/causes.h"
 #include "common/operands.h"
+#include "common/other_shapes.h"
 
 #include <gtest/gtest.h>
 
