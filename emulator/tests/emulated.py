@@ -15,6 +15,11 @@ def call(*words, **options):
                           stdin=subprocess.DEVNULL, **options)
 
 
+def line_of(source, text):
+    """The number of the first line of a source that contains this text."""
+    return source.partition(text)[0].count("\n") + 1
+
+
 def program(name):
     """The path of a program that CMake has built."""
     return pathlib.Path(os.environ["BIN"], name)

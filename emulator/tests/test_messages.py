@@ -2,7 +2,7 @@
 import os
 import re
 
-from emulated import build, call
+from emulated import build, call, line_of
 
 RACE = """#include <cstdio>
 #include "emulator/emulator.h"
@@ -81,7 +81,7 @@ def test_names_the_folder_once(tmp_path):
 def test_is_said_once(tmp_path):
     """A problem that ends a launch is printed at once, before the program's own output, unless the program prints it
     itself or it stands in the list at the end."""
-    said = "out of bounds: a/race.cu:7 writes 4 bytes"
+    said = f"out of bounds: a/race.cu:{line_of(RACE, 'if (PAST)')} writes 4 bytes"
     run = run_of(tmp_path, past=1)
     assert run.stderr.count(said) == 1 and "illegal memory access" in run.stdout
     run = run_of(tmp_path, past=1, silent=1)
@@ -93,5 +93,6 @@ def test_is_said_once(tmp_path):
 def test_of_a_program_without_a_launch(tmp_path):
     (tmp_path / "copy.cu").write_text(NO_LAUNCH)
     run = call(build(tmp_path / "copy.cu", "-D__CUDACC__"), env={**os.environ, "EMULATOR_SUMMARY": "1"})
-    assert run.returncode == 1 and re.search(r"The emulator found:\n  cudaMemcpy at .*copy\.cu:5", run.stdout)
+    said = rf"The emulator found:\n  cudaMemcpy at .*copy\.cu:{line_of(NO_LAUNCH, 'cudaMemcpy(')} "
+    assert run.returncode == 1 and re.search(said, run.stdout)
     assert "Never freed: 100 bytes" in run.stdout and "counted" not in run.stdout

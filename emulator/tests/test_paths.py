@@ -1,7 +1,7 @@
 """Reports name file and line wherever the source and the program lie, and nothing of a path is executed."""
 import os
 
-from emulated import build, call
+from emulated import build, call, line_of
 
 KERNEL = """#include <cstdio>
 #include "emulator/emulator.h"
@@ -29,9 +29,10 @@ def test_any_folder(tmp_path):
     program = build(folder / "race.cu")
     run = call(program, cwd=tmp_path, env={**os.environ, "TMPDIR": str(top)})
     lines = run.stdout.splitlines()
-    place = f"{folder.name}/race.cu:4"
+    line = line_of(KERNEL, "out[i + 1]")
+    place = f"{folder.name}/race.cu:{line}"
     assert run.returncode == 0 and run.stderr == ""
-    race = f"race in global memory: {place} writes what race.cu:4 "
+    race = f"race in global memory: {place} writes what race.cu:{line} "
     assert any(line.startswith(race) for line in lines), run.stdout
     assert {line for line in lines if " (block" not in line} == {place}, run.stdout
     assert not [path for path in tmp_path.rglob("*") if path.name.startswith("INJECTED")]

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from emulated import EMULATOR, build, call
+from emulated import EMULATOR, build, call, line_of
 import rewrite_launches
 
 REWRITER = EMULATOR / "rewrite_launches.py"
@@ -105,8 +105,8 @@ REWRITTEN = [
      "auto& s = emulator::of_rank(emulator_shared_s).value;!s } "
      "void l() { ^<int> emulator_shared_t; static auto& t = emulator_shared_t.value;!t }"),
     ("void __cluster_dims__(2, n) k() {}", "void __cluster_dims__(2, n) k() {EMULATOR_CLUSTER(2, n);}"),
-    ("__global__ void k(int n) { if (n) return; auto f = [=](int a) mutable -> void { if (a) { return; } }; s[t]; { return; } }"
-     " void f() { return; }",
+    ("__global__ void k(int n) { if (n) return; auto f = [=](int a) mutable -> void { if (a) { "
+     "return; } }; s[t]; { return; } } void f() { return; }",
      "__global__ void k(int n) { if (n) return emulator::note_return(); auto f = [=](int a) mutable -> void { if (a) { "
      "return; } }; s[t]; { return emulator::note_return(); } } void f() { return; }"),
 ]
@@ -324,8 +324,10 @@ def test_a_header_is_refused_where_it_is_compiled(of_headers):
 def test_an_operand_has_the_size_of_its_constraint(tmp_path):
     """As nvcc does, the compiler refuses another one."""
     source = tmp_path / "narrow.cu"
-    source.write_text('__global__ void k(short x) {\n    int y;\n    asm("mov.u32 %0, %1;" : "=r"(y) : "r"(x));\n}\n'
-                      "int main() { k<<<1, 1>>>(1); }\n")
+    text = ('__global__ void k(short x) {\n    int y;\n    asm("mov.u32 %0, %1;" : "=r"(y) : "r"(x));\n}\n'
+            "int main() { k<<<1, 1>>>(1); }\n")
+    source.write_text(text)
     with pytest.raises(subprocess.CalledProcessError) as refused:
         build(source)
-    assert re.search(r"narrow\.cu:3:.*an operand's size must be that of its constraint", refused.value.stderr, re.DOTALL)
+    said = rf"narrow\.cu:{line_of(text, 'asm(')}:.*an operand's size must be that of its constraint"
+    assert re.search(said, refused.value.stderr, re.DOTALL)
