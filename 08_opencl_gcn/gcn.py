@@ -138,8 +138,8 @@ def registers(operands):
 
 
 def macs_load_to_wait(iteration):
-    """The MACs between a global load and the first s_waitcnt that waits for it, which may stand in the next iteration: the
-    least of all loads, or None."""
+    """The MACs between a global load and the first s_waitcnt that waits for it, which may stand in the next iteration:
+    the least of all loads, or None."""
     least = []
     for at, (opcode, operands) in enumerate(iteration):
         if not re.match(LOAD, opcode):

@@ -1,5 +1,5 @@
-"""asm statements of a .cu file, as rewrite_launches.py rewrites them: each becomes a call of include/inline_ptx.h, which
-executes its string (ptx/).
+"""asm statements of a .cu file, as rewrite_launches.py rewrites them: each becomes a call of include/inline_ptx.h,
+which executes its string (ptx/).
 
     asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(at) : "memory");
     emulator::inline_ptx(__FILE__, __LINE__, "=r,r", "ld.shared.u32 %0, [%1];" , emulator::out<4>(x) ,

@@ -30,7 +30,8 @@ def test_one_place(diff, old, new):
 def test_places_are_those_of_the_source():
     """What one place gets does not make another one ambiguous, in whatever order they stand."""
     diff = "-    h(a);\n+    i(a);\n...\n-int a = 1;\n+int a = 2;\n+    h(a);"
-    assert edited(SOURCE, diff, "") == SOURCE.replace("h(a)", "i(a)").replace("int a = 1;  // one", "int a = 2;\n    h(a);")
+    expected = SOURCE.replace("h(a)", "i(a)").replace("int a = 1;  // one", "int a = 2;\n    h(a);")
+    assert edited(SOURCE, diff, "") == expected
 
 
 @pytest.mark.parametrize("diff", ("-    g(a);", "-    absent();", "+    new();", "-    h(a);\n-    g(a);"))

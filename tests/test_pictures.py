@@ -51,5 +51,5 @@ def test_the_descriptors_are_those_of_the_kernel():
     assert [f"0x{number:016X}" for number in numbers] == re.findall(r"0x\w+", " ".join(text for *_, text in texts))
     record = record_of("11_wgmma.1_wgmma", (128, 256, 64))
     shared = 1024 // 16  # where dynamic shared memory begins; the picture counts from there
-    taken = {tuple(int(number) - shared for number in note[-2:]) for block in record["blocks"] for note in block["notes"] if note[0] == "wgmma"}
-    assert tuple(numbers) in taken
+    notes = [note for block in record["blocks"] for note in block["notes"] if note[0] == "wgmma"]
+    assert tuple(numbers) in {tuple(int(number) - shared for number in note[-2:]) for note in notes}

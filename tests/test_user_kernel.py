@@ -116,8 +116,9 @@ def test_verbs(own, tmp_path):
 def written():
     """The kernels that the exercises of 03 write, each with what is read on its screen: the page has the last one's."""
     screens = ["Nearest by its counts: 01_naive.", "Nearest by its counts: 02_register_blocking."]
-    page = (ROOT / "docs/own_kernel.md").read_text().partition("\n## What `./run mine.cu` prints")[2].partition("\n## ")[0]
-    screens.append("\n".join(re.findall(r"(?m)^    (mine .*|mine\.cu:\d+:|Nearest.*|Read.*)", page)))
+    page = (ROOT / "docs/own_kernel.md").read_text()
+    section = page.partition("\n## What `./run mine.cu` prints")[2].partition("\n## ")[0]
+    screens.append("\n".join(re.findall(r"(?m)^    (mine .*|mine\.cu:\d+:|Nearest.*|Read.*)", section)))
     return [pytest.param(each.solution(), screen, id=each.name)
             for each, screen in zip((each for each in exercises.meant("03") if not each.source), screens, strict=True)]
 

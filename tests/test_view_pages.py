@@ -181,8 +181,8 @@ def test_opens_where_there_is_something_to_see(stage, shown):
 
 
 def test_numbers_are_of_one_kind(shown):
-    """The numbers of a request are its wavefronts, one for each 16 bytes that a lane accesses; those of a copy, or of what
-    tensor cores read, are the chunks."""
+    """The numbers of a request are its wavefronts, one for each 16 bytes that a lane accesses; those of a copy, or of
+    what tensor cores read, are the chunks."""
     page = shown(record_of("10_async_mma"))
     ask(page, "void (v.place = '////' + (v.tales.findIndex(tale => tale.kind === 'shared load') + 1))")
     lanes, cost = ask(page, "[v.event.addresses.length, v.event.cost]")
@@ -266,8 +266,9 @@ def test_races(shown):
              "no fence_proxy_async() after a.cu:3 writes what b.cu:4 reads asynchronously "
              "(block 0, thread 0 and thread 1's asynchronous write)",
              "uninitialised shared memory: a.cu:3 reads what no thread of the block has written (block 0, thread 3)",
-             "race in shared memory: a.cu:3 writes what a.cu:5 reads (block 0, threads 0 and 1); the same between a.cu:4 "
-             "and a.cu:6, within a.cu:7 and 2 more pairs of lines; so a.cu:5 also reads uninitialised shared memory"]
+             "race in shared memory: a.cu:3 writes what a.cu:5 reads (block 0, threads 0 and 1); the same between "
+             "a.cu:4 and a.cu:6, within a.cu:7 and 2 more pairs of lines; so a.cu:5 also reads uninitialised shared "
+             "memory"]
     of_all = ask(page, f"{texts}.map(text => [0, 1, 2].map(each => (language = each, problemText(text))))")
     for text, said in zip(texts, of_all):
         assert said[0] == text and len({*said}) == 3

@@ -1,4 +1,4 @@
-// I turned the swizzle off in the tensor maps, and 87% of the results are wrong.
+// I switched the swizzle off in the tensor maps, and 87% of the results are wrong.
 // Seen: hopper
 // Cause: the maps store A and B without a swizzle, and wgmma's descriptors still say 128 bytes.
 // Source: https://github.com/KnowingNothing/MatmulTutorial/issues/14

@@ -5,8 +5,8 @@ import re
 from results import InvalidInput
 
 # What one sees of a mistake. docs/faults.md has a heading and a table for each group.
-GROUPS = ("fails", "crashes", "hangs", "wrong_product", "wrong_result", "differs", "unset", "stale", "cp_async", "hopper",
-          "precision", "slow", "harmless")
+GROUPS = ("fails", "crashes", "hangs", "wrong_product", "wrong_result", "differs", "unset", "stale", "cp_async",
+          "hopper", "precision", "slow", "harmless")
 
 
 class Fault:

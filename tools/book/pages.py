@@ -55,7 +55,8 @@ def on_top(page):
 def of_site(language):
     """{place: page} of the site in that language: the translated pages, and the English ones of the first level that
     have no translation."""
-    return {place(page): page for page in english(files("*.md")) if on_top(page) or translation(page, language).exists()}
+    return {place(page): page for page in english(files("*.md"))
+            if on_top(page) or translation(page, language).exists()}
 
 
 def road(root):

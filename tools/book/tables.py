@@ -35,7 +35,8 @@ WAITS = {
 }
 # The memories by their rows in limits.csv.
 MEMORIES = {"copy": "device memory", "l2": "L2", "shared_memory": "shared memory"}
-LOOP = {"loop_others": "others", "loop_three_operands": "three register reads", "loop_one_bank": "register bank conflict"}
+LOOP = {"loop_others": "others", "loop_three_operands": "three register reads",
+        "loop_one_bank": "register bank conflict"}
 NAMES = {
     "L1 hit": "L1 hit, 32 KiB",
     "L2 hit": "L2 hit, 8 MiB",
