@@ -1,9 +1,11 @@
-"""The Zenn article's program: NumPy's matrices go to the GPU and C comes back, in Python alone (cuda.core and CuPy).
+"""The Zenn article's program: NumPy's matrices go to the GPU and C comes back, driven from Python (cuda.core and CuPy);
+the kernel is CUDA C++, which NVRTC compiles.
 
 Each run copies A and B with CuPy, launches the kernel of transfer_kernel.cuh with cuda.core, copies C back, does the
 same product with NumPy and compares the two. As in the article CuPy copies on one stream and the kernel runs on
-another, and neither waits for the other. Then the same is done again on one stream. Device memory holds NaN before, so
-that a kernel which does not wait for its operands is seen.
+another, and neither waits for the other. Then the same is done again on one stream. Device memory holds NaN before,
+so that a kernel which does not wait for its operands is seen. kernel_s is the time from the launch until the device is
+idle. Where the kernel waits for the copies, what is left of them is part of it, because CuPy's copies return early.
 
 Examples:    python3 00_machine_limits/cuda_python.py
              python3 00_machine_limits/cuda_python.py --overflow
@@ -18,7 +20,7 @@ import sys
 import time
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-INT_END = 2**31  # elements that an int can number
+INT_END = 2**31  # elements that an int can index
 ARTICLE = {"cpu_s": 1.705, "gpu_s": 0.857, "kernel_s": 0.787}  # an RTX 5060 Ti, N = 8192
 
 
@@ -36,12 +38,13 @@ def load():
         if not hasattr(cuda, "Device"):
             import cuda.core.experimental as cuda
     except ImportError as error:
-        raise Missing(f"{error}; the packages are numpy, cuda-core and cupy-cuda13x") from None
+        raise Missing(f"{error}; the packages are numpy, cuda-core[cu13] and cupy-cuda13x, or for a driver of CUDA 12 "
+                      "cuda-core[cu12] and cupy-cuda12x") from None
     try:
         cuda.Device().set_current()
         cp.empty(1)
     except Exception as error:
-        raise Missing(f"no GPU: {str(error).splitlines()[0]}") from None
+        raise Missing(f"the GPU can't be used: {str(error).splitlines()[0]}") from None
 
 
 class Gpu:
@@ -50,7 +53,7 @@ class Gpu:
     def __init__(self):
         self.device = cuda.Device()
         self.device.set_current()
-        # CuPy copies on the default one.
+        # CuPy copies on the default stream.
         self.streams = {"two": self.device.create_stream(), "one": self.device.default_stream}
         chip = self.device.compute_capability
         options = cuda.ProgramOptions(std="c++17", arch=f"sm_{chip.major}{chip.minor}")
@@ -69,8 +72,8 @@ class Gpu:
                 "numpy": np.__version__, "date": f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}"}
 
 
-def spoil(n):
-    """The memory that CuPy gives to the next three n x n matrices holds NaN."""
+def poison(n):
+    """Fills with NaN the memory that CuPy's pool hands out for the next three n x n matrices."""
     for each in [cp.empty((n, n), np.float32) for _ in range(3)]:
         each.data.memset(0xff, each.nbytes)
     cp.cuda.Device().synchronize()
@@ -79,7 +82,7 @@ def spoil(n):
 def run_once(gpu, streams, A, B):
     """The article's steps and its clock, time.time()."""
     n = len(A)
-    spoil(n)
+    poison(n)
     start = time.time()
     A_device, B_device, C_device = cp.asarray(A), cp.asarray(B), cp.empty((n, n), np.float32)
     start_kernel = time.time()
@@ -108,15 +111,15 @@ def time_all(gpu, n, runs):
         these = [row for row in rows if row["streams"] == streams]
         mean = {name: statistics.mean(row[name] for row in these) for name in ARTICLE}
         print(f"{streams} stream{'s' * (streams == 'two')}")
-        for what, name in (("CPU (NumPy)", "cpu_s"), ("GPU", "gpu_s"), ("GPU (kernel alone)", "kernel_s")):
-            def tells(s, size):
+        for what, name in (("CPU (NumPy)", "cpu_s"), ("GPU", "gpu_s"), ("GPU (launch to sync)", "kernel_s")):
+            def detail(s, size):
                 return {"cpu_s": "", "gpu_s": f"{s['cpu_s'] / s['gpu_s']:5.1f} times",
                         "kernel_s": f"{2 * size**3 / s['kernel_s'] / 1e12:5.1f} TFLOP/s"}[name]
-            print(f"    {what:<20}{mean[name]:8.3f} s {tells(mean, n):<14}(run 1: {these[0][name]:.3f} s)"
-                  f"{ARTICLE[name]:12.3f} s {tells(ARTICLE, 8192)}".rstrip())
-        right = sum(row["allclose"] == "True" for row in these)
+            print(f"    {what:<20}{mean[name]:8.3f} s {detail(mean, n):<14}(run 1: {these[0][name]:.3f} s)"
+                  f"{ARTICLE[name]:12.3f} s {detail(ARTICLE, 8192)}".rstrip())
+        equal = sum(row["allclose"] == "True" for row in these)
         wrong = ", ".join(str(row["wrong"]) for row in these)
-        print(f"    np.allclose: {right} of {runs} runs; elements of C that differ: {wrong}")
+        print(f"    np.allclose: {equal} of {runs} runs; elements of C that differ: {wrong}")
     return rows
 
 
@@ -129,7 +132,7 @@ def overflow(gpu, n):
     NaN lies before that matrix that a negative index ends there. All operands are 1, so every element must be K."""
     memory = cp.empty(INT_END + n * n, np.float32)
     rows = []
-    print(f"N = {n}: {n * n} elements, {n * n - INT_END} more than an int can number")
+    print(f"N = {n}: {n * n} elements, {n * n - INT_END} more than an int can index")
     for what, (m, columns, k) in (("A", (n, 16, n)), ("B", (16, n, n)), ("C", (n, n, 16))):
         for index in gpu.kernels:
             memory.data.memset(0xff, memory.nbytes)
@@ -148,31 +151,34 @@ def overflow(gpu, n):
             rows.append({"large": what, "m": m, "n": columns, "k": k, "index": index, "wrong": wrong,
                          "written_before_c": beside})
             print(f"    {what} is large, {m} x {columns} x {k}, {index:<6}: {wrong} of {m * columns} elements wrong"
-                  + f", {beside} written {INT_END} elements before C" * (what == "C"))
+                  + f", {beside} written before C, 2^32 elements from their place" * (what == "C"))
     return rows
 
 
 def main(words=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", type=int, default=8192, help="matrices of N x N (default 8192)", metavar="N")
-    parser.add_argument("--runs", type=int, default=5, help="runs of each (default 5)", metavar="R")
+    parser.add_argument("--size", type=int, help="matrices of N x N (default 8192)", metavar="N")
+    parser.add_argument("--runs", type=int, help="runs of each (default 5)", metavar="R")
     parser.add_argument("--overflow", action="store_true",
                         help="at N = 46341: what int indices do, which end at 2^31 elements")
     parser.add_argument("--csv", help="also write the rows to FILE", metavar="FILE")
     given = parser.parse_args(words)
-    if not 1 <= given.size <= 100000 or not 1 <= given.runs <= 1000:
+    if given.overflow and (given.size, given.runs) != (None, None):
+        parser.error("--overflow takes no --size and no --runs: its size is the smallest whose indices overflow")
+    n = math.isqrt(INT_END) + 1 if given.overflow else 8192 if given.size is None else given.size
+    runs = 5 if given.runs is None else given.runs
+    if not 1 <= n <= 100000 or not 1 <= runs <= 1000:
         parser.error("--size takes a number from 1 to 100000, --runs one from 1 to 1000")
     try:
         load()
         gpu = Gpu()
-        n = math.isqrt(INT_END) + 1
-        free, needed = cp.cuda.runtime.memGetInfo()[0], 4 * (INT_END + n * n) + 2**31
-        if given.overflow and free < needed:
-            raise Missing(f"--overflow takes {needed / 2**30:.0f} GiB of device memory, {free / 2**30:.0f} are free")
+        free, needed = cp.cuda.runtime.memGetInfo()[0], 4 * (INT_END + n * n) + 2**31 if given.overflow else 12 * n * n
+        if free < needed:
+            raise Missing(f"N = {n} takes {needed / 2**30:.0f} GiB of device memory, {free / 2**30:.0f} are free")
     except Missing as what:
         print(f"cuda_python.py: {what}", file=sys.stderr)
         return 77
-    rows = overflow(gpu, n) if given.overflow else time_all(gpu, given.size, given.runs)
+    rows = overflow(gpu, n) if given.overflow else time_all(gpu, n, runs)
     if given.csv:
         with open(given.csv, "w", newline="") as file:
             rows = [{**row, **gpu.where()} for row in rows]

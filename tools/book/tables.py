@@ -231,7 +231,7 @@ def sweep(results):
 def cuda_python(results):
     """The Zenn article's two tables in one, for each way to use streams."""
     yield Head(
-        "means of five runs, N = 8192 | NumPy, s | GPU with copies, s | times | kernel, s | TFLOP/s | np.allclose"
+        "means of five runs, N = 8192 | NumPy, s | GPU with copies, s | times | launch to sync, s | TFLOP/s | np.allclose"
     )
     yield "the Zenn article, RTX 5060 Ti | 1.705 | 0.857 | 2.0 | 0.787 | 1.4 | not printed"
     for by_run in grouped(results("cuda_python"), "streams", "run"):
