@@ -201,6 +201,28 @@ def test_quoted_lines(marker, lines, tmp_path):
     assert quoted == wanted
 
 
+NOT_INDENTED = """\
+namespace x {
+void host(int a) {
+#ifdef FAST
+    f(a);
+#else
+    g(a);
+#endif
+    h(a);
+}
+int last(int a);
+}  // namespace x
+"""
+
+
+@pytest.mark.parametrize("text, first, last", [("void host(", 2, 9), ("int last(", 10, 10)])
+def test_what_ends_a_quoted_statement(text, first, last, tmp_path):
+    """Neither a conditional of the preprocessor nor the brace that closes the namespace around it."""
+    quoted = quote(tmp_path, f'code kernel.cu from "{text}"', "// A header\n" + NOT_INDENTED)
+    assert quoted == NOT_INDENTED.splitlines()[first - 1:last]
+
+
 def test_a_quote_keeps_its_indents(tmp_path):
     assert quote(tmp_path, 'code kernel.cu from "#pragma unroll"')[:3] == [
         "#pragma unroll", "for (int i = 0; i < 2; ++i) {", "    C[i] = 0;"]
@@ -213,7 +235,8 @@ def test_another_line_in_a_source_changes_the_page(tmp_path):
 
 @pytest.mark.parametrize("marker, said", [
     ("code", "takes code FILE"), ("code kernel.cu", "takes code FILE"), ('code kernel.cu "first"', "takes code FILE"),
-    ('code other.cu from "a"', "other.cu is no file"), ('code README.md from "None"', "README.md is no file"),
+    ('code other.cu from "a"', "other.cu is no file"), (f'code {ROOT}/01_naive/matmul.cu from "a"', "matmul.cu is no file"),
+    ('code README.md from "None"', "README.md is no file"),
     ('code kernel.cu from "third"', 'no line of the file has "third"'),
     ('code kernel.cu from "C[i]" to "third"', 'from "C[i]" on has "third"'),
     ('code kernel.cu from "__syncthreads"', "lines 7, 18 of the file"),

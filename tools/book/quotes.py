@@ -1,10 +1,10 @@
-"""Lines of a source on a page, between <!-- code ... --> and <!-- /code -->. The marker names them by what they say:
+"""Lines of a source on a page, between <!-- code ... --> and <!-- /code -->. The marker selects lines by their text:
 
     <!-- code 06_wmma/matmul.cu in "auto load_tiles" from "copy8<kWide>(&As" to "__pipeline_commit" -->
 
-from: the one line below the file's first comment that has these words; in: the one function, or lambda, where it
-stands. to: the first such line from there on; without it the whole statement is quoted, a loop with its body. More
-pairs of from and to may follow, and where lines lie between two pieces, the page has "...".
+from: the only line below the file's header comment that contains this text; in: the function, or lambda, in which it is
+the only one. to: the first line from there on that contains the text; without it the whole statement is quoted, a loop
+with its body. More pairs of from and to may follow, and where lines lie between two pieces, the page has "...".
 """
 import os
 import re
@@ -13,7 +13,7 @@ import programs
 from results import InvalidInput
 
 LANGUAGES_OF_CODE = {".cu": "cuda", ".cuh": "cuda", ".h": "cpp", ".cpp": "cpp", ".inc": "cpp", ".cl": "c"}
-MOST = 20  # lines of a quote: what a reader takes in beside the text
+MAX_LINES = 20  # of a quote, so that it fits beside the text
 PIECE = r' from "([^"]+)"(?: to "([^"]+)")?'
 MARKER = rf'code (\S+)(?: in "([^"]+)")?((?:{PIECE})+)'
 TAKES = 'takes code FILE [in "TEXT"] from "TEXT" [to "TEXT"], and more of from and to'
@@ -24,7 +24,7 @@ def indent(line):
 
 
 def source_lines(file):
-    """With #pragma where the statement below it begins."""
+    """The file's lines; a #pragma is indented like the statement below it."""
     lines = programs.text_of(file).splitlines()
     for at in range(len(lines) - 1, 0, -1):
         if lines[at - 1].startswith("#pragma"):
@@ -37,17 +37,18 @@ def lines_with(text, lines, within):
 
 
 def statement_end(lines, first):
-    """The last line of the statement that begins there: what follows is not further to the right, and no brace that
-    closes it."""
-    end = first
-    while lines[end].lstrip().startswith("#pragma"):
-        end += 1
-    margin = indent(lines[end])
+    """The last line of the statement that begins at `first`: it ends before the next line that is indented no deeper,
+    its own closing brace and else branches excepted. Lines of the preprocessor end nothing."""
+    end = next(at for at in range(first, len(lines)) if not lines[at].lstrip().startswith("#"))
+    margin, depth = indent(lines[end]), lines[end].count("{") - lines[end].count("}")
     for at in range(end + 1, len(lines)):
-        closes = indent(lines[at]) == margin and re.match(r" *(?:\}|else\b)", lines[at])
-        if lines[at] and indent(lines[at]) <= margin and not closes:
+        line = lines[at]
+        if not line or line.lstrip().startswith("#"):
+            continue
+        belongs = re.match(r" *\}" if depth > 0 else r" *else\b", line)
+        if indent(line) < margin or indent(line) == margin and not belongs:
             break
-        end = at if lines[at] else end
+        end, depth = at, depth + line.count("{") - line.count("}")
     return end
 
 
@@ -60,7 +61,7 @@ def pieces(lines, inside, pairs):
             raise ValueError(f'no line {place} has "{text}"; {TAKES}')
         if found[1:]:
             numbers = ", ".join(str(at + 1) for at in found)
-            raise ValueError(f'lines {numbers} {place} have "{text}"; takes words of one, or in "TEXT", its function')
+            raise ValueError(f'lines {numbers} {place} have "{text}"; takes text of one, or in "TEXT", its function')
         return found[0]
 
     header = len(lines) - len(programs.below_header(lines))
@@ -87,12 +88,13 @@ def quoted(words, page, root):
     try:
         if not parsed:
             raise ValueError(TAKES)
-        if not file.is_file() or file.suffix not in LANGUAGES_OF_CODE:
+        in_tree = file.resolve().is_relative_to(root.resolve())
+        if not in_tree or not file.is_file() or file.suffix not in LANGUAGES_OF_CODE:
             raise ValueError(f"{parsed[1]} is no file of the tree that ends in {', '.join(LANGUAGES_OF_CODE)}; {TAKES}")
         lines = source_lines(file)
         found = pieces(lines, parsed[2], re.findall(PIECE, parsed[3]))
-        if (count := sum(last + 1 - first for first, last in found)) > MOST:
-            raise ValueError(f"these are {count} lines, and a quote has {MOST} at most")
+        if (count := sum(last + 1 - first for first, last in found)) > MAX_LINES:
+            raise ValueError(f"these are {count} lines, and a quote has {MAX_LINES} at most")
     except ValueError as wrong:
         raise InvalidInput(f"{page}: <!-- {marker} -->: {wrong}")
     shown, before = [], found[0][0] - 1
