@@ -1,11 +1,11 @@
-// TMA, the tensor memory accelerator, copies whole boxes and computes all addresses itself: one
+// TMA, the Tensor Memory Accelerator, copies whole boxes and computes all addresses itself: one
 // thread issues one instruction for the tile of A, and four for that of B, whose boxes have 64
 // columns. An mbarrier, a barrier in shared memory that counts bytes as well as arrivals, signals
 // that the tiles have arrived. This step has a single stage, so that nothing is loaded while the
 // block multiplies.
 //
 //    thread 0   request T0              |          | request T1              |          | ...
-//    TMA           | bytes of T0 come   |          |    | bytes of T1 come   |          |
+//    TMA           | bytes of T0 arrive |          |    | bytes of T1 arrive |          |
 //    mbarrier   phase 0 ............... | phase 1 ......................... | phase 2 .......
 //    all        wait for phase 0 ...... | multiply | wait for phase 1 ..... | multiply | wait ...
 //
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(kThreads, 1)
             ptx::cp_async_bulk_tensor(shared.Bs[0][j / 64], &B, tile_col + j, k, &shared.full);
     };
 
-    // A register holds two elements. Of the two sets one can be loaded while the other is in use:
+    // A register holds two elements. One of the two sets can be loaded while the other is in use:
     // four tiles of 16 x 16 of A, four pairs of tiles of 16 x 8 of B.
     half2 a[2][4][4], b[2][4][2][2];
     auto load_fragments = [&](int stage, int s) {
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(kThreads, 1)
                 for (int j = 0; j < 8; ++j)
                     ptx::mma_m16n8k16(acc[i][j], a[s / 16 % 2][i], b[s / 16 % 2][j / 2][j % 2]);
         }
-        __syncthreads();  // all warps have used what they read
+        __syncthreads();  // the tiles may be overwritten
     }
 
     store_accumulators<kWide>(acc, tile_row + row, tile_col + col, M, N, C);

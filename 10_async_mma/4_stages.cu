@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(kThreads, 1)
                                       &shared.full[stage]);
     };
 
-    // A register holds two elements. Of the two sets one can be loaded while the other is in use:
+    // A register holds two elements. One of the two sets can be loaded while the other is in use:
     // four tiles of 16 x 16 of A, four pairs of tiles of 16 x 8 of B.
     half2 a[2][4][4], b[2][4][2][2];
     auto load_fragments = [&](int stage, int s) {

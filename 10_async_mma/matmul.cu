@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
     }
     ptx::warpgroup_reg_alloc<240>();
 
-    // A register holds two elements. Of the two sets one can be loaded while the other is in use:
+    // A register holds two elements. One of the two sets can be loaded while the other is in use:
     // four tiles of 16 x 16 of A, four pairs of tiles of 16 x 8 of B.
     ptx::Pair<T> a[2][4][4], b[2][4][2][2];
     auto load_fragments = [&](int stage, int s) {
