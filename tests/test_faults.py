@@ -1,8 +1,8 @@
-"""Plants faults in every stage, and requires that the emulator's checks notice each.
+"""Mutation testing of every stage: faults are injected one at a time, and the emulator's checks must notice each.
 
-lib/faults.py finds the places. A fault must show at one of the shapes: with tracing (wrong results, accesses out of
-bounds, races, uninitialised reads, deadlocks, misuse of an instruction, other traffic than the chapter's formula
-states).
+lib/faults.py finds the places. Each mutant must be killed: it must fail at one of the shapes, with tracing (wrong
+results, accesses out of bounds, races, uninitialised reads, deadlocks, misuse of an instruction, other traffic than the
+chapter's formula states).
 
 A program that has passed is not tried again until it, the harness or the emulator changes: see lib/unchanged.py.
 """
@@ -16,8 +16,8 @@ import pytest
 
 import programs
 import unchanged
-from faults import covers, equivalent, files_of, in_file, line_of, own_equivalent
-from mutate import Planted
+from faults import covers, equivalent, files_of, in_file, line_text, own_equivalent
+from mutate import Mutants
 from support import BUILD, ROOT
 
 # Ragged in M, N and K; with rows that start on multiples of 16 bytes in B only, in A only, and in both for floats and
@@ -53,16 +53,16 @@ class Subject:
         above = programs.before(self.program.source) if self.program.kind == "step" else None
         known = above.read_text().splitlines() if above else ()
         return [fault for fault in self.places() if not any(covers(entry, fault) for entry in entries)
-                and (line_of(fault) not in known or fault.file != str(self.program.source.relative_to(ROOT)))]
+                and (line_text(fault) not in known or fault.file != str(self.program.source.relative_to(ROOT)))]
 
     @functools.cached_property
-    def planted(self):
-        return Planted(self.program.chapter, self.program.target(), self.faults)
+    def mutants(self):
+        return Mutants(self.program.chapter, self.program.target(), self.faults)
 
     @functools.cached_property
     def configs(self):
         """The names of its configurations, those with the smallest clusters first: 128x64-transposed-4x2."""
-        names = json.loads(self.planted.run(None, "trace", "--describe").stdout)["configs"]
+        names = json.loads(self.mutants.run(None, "trace", "--describe").stdout)["configs"]
         return sorted(names, key=lambda name: math.prod(map(int, re.findall(r"\d+", name))))
 
     @functools.cached_property
@@ -89,11 +89,11 @@ class Subject:
             indices = [("indices", "--both-ends", "--config", each) for each in self.configs] if self.is_product else []
             runs = [*sorted(runs, key=lambda run: run[0] != "indices"), *indices]
         for run in runs:
-            clean, shown, seconds = self.planted.clean(*run)
+            clean, shown, seconds = self.mutants.clean(*run)
             assert not clean.returncode, f"without a fault {' '.join(run)}: {last_line(clean)}"
             if fault not in shown:
                 continue
-            with_fault = self.planted.run(fault, *run, seconds=seconds)
+            with_fault = self.mutants.run(fault, *run, seconds=seconds)
             if with_fault.returncode:
                 if run in self.runs[1:]:  # the next fault often shows in the same run
                     self.runs.remove(run)
@@ -102,7 +102,7 @@ class Subject:
         return None
 
     def tried(self):
-        """Plants each fault. Returns a line for each, with the message that notices it."""
+        """Injects each fault. Returns a line for each, with the message that notices it."""
         for fault in self.faults:
             line = f"{fault}    {self.caught(fault) or SURVIVES}"
             print(line, flush=True)
@@ -124,10 +124,10 @@ def last_line(run):
     return (run.stderr.strip().splitlines() or [f"exit code {run.returncode}"])[-1]
 
 
-PLANTED = [each for each in programs.listed() if each.kind in programs.PRODUCTS or each.name in OTHERS]
+MUTATED = [each for each in programs.listed() if each.kind in programs.PRODUCTS or each.name in OTHERS]
 
 
-@pytest.mark.parametrize("program", PLANTED, ids=lambda program: program.target())
+@pytest.mark.parametrize("program", MUTATED, ids=lambda program: program.target())
 def test_faults_are_caught(program):
     subject, name = Subject(program), f"{program.target()}.faults"
     inputs = subject.inputs()
@@ -146,6 +146,6 @@ LISTS = sorted(ROOT.glob("[0-9][0-9]_*/tests/equivalent.txt"))
 def test_equivalent_places_are_there(path):
     chapter = path.parent.parent.name
     faults = [fault for file in (ROOT / chapter).glob("*.cl") for fault in in_file(str(file.relative_to(ROOT)))]
-    for program in PLANTED:
+    for program in MUTATED:
         faults += Subject(program).places() if program.chapter == chapter else []
     assert not [entry for entry in own_equivalent(chapter) if not any(covers(entry, fault) for fault in faults)]

@@ -68,13 +68,13 @@ def test_of_this_test(fault, runs):
     text = fault.path.read_text()
     moved = re.sub(r"(?m)(.*) +// <- here\n(.*)$", r"\1\n\2  // <- here", text)
     renamed = re.sub(r"(?m)^(// (Says|Hint): ).*$", r"\1a divergence of the flux", text)
-    for planted in (moved, renamed):
-        assert planted != text and list(complaints(faults.Fault(fault.path, planted), wrong, right))
+    for changed in (moved, renamed):
+        assert changed != text and list(complaints(faults.Fault(fault.path, changed), wrong, right))
     assert list(complaints(fault, wrong, wrong)) and list(complaints(fault, right, right))
 
 
 def test_unknown_group():
     fault = PROGRAMS[0]
-    planted = re.sub("(?m)^// Seen: .*", "// Seen: divergence_of_the_flux", fault.path.read_text())
+    changed = re.sub("(?m)^// Seen: .*", "// Seen: divergence_of_the_flux", fault.path.read_text())
     with pytest.raises(InvalidInput, match="divergence_of_the_flux' is none of fails, "):
-        faults.Fault(fault.path, planted)
+        faults.Fault(fault.path, changed)

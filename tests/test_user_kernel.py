@@ -43,7 +43,7 @@ def own(tmp_path):
     return run
 
 
-def planted(text, old, new):
+def mutated(text, old, new):
     assert text.count(old) == 1, f"'{old}' is not there once"
     return text.replace(old, new)
 
@@ -104,7 +104,7 @@ def test_multiples(own):
 
 
 def test_verbs(own, tmp_path):
-    run = own(planted(GRID_STRIDE, "C[i] = sum", "C[i] = sum + (i % 2)"), verb="test")
+    run = own(mutated(GRID_STRIDE, "C[i] = sum", "C[i] = sum + (i % 2)"), verb="test")
     assert run.returncode == 1 and re.findall("Passed|Failed|Skipped", run.stdout) == ["Failed", "Failed", "Skipped"]
     assert ": not tried: 640000000 x 8 x 8" in run.stderr  # its blocks would compute five thousand million elements
     run = own(BARE, "--html", tmp_path / "page.html", verb="view")
@@ -161,11 +161,11 @@ MISTAKES = (  # one in each part of a program, and its message; the emulator's o
     ("s[t] = t;", "assert(t != 3); s[t] = t;", "assert(t != 3)"))
 
 
-def test_any_planted(own):
+def test_any_mutated(own):
     text, part = MIN.replace("int main", "void all").split("\n", 1)
     calls = ""
     for number, (old, new, _) in enumerate(MISTAKES):
-        text += f"\nnamespace part_{number} {{\n{planted(part, old, new)}}}"
+        text += f"\nnamespace part_{number} {{\n{mutated(part, old, new)}}}"
         calls += f" part_{number}::all();"
     run = own(f"{text}\nint main() {{{calls} }}\n")
     output = run.stdout + run.stderr
@@ -190,7 +190,7 @@ def test_refused(own, text, said):
 def test_compile_error(own):
     """An error is shown with the line of the source, and a mark below the error; this line is one that the emulator
     rewrites."""
-    text = planted(MIN, "s[64];", "s[64]; s[0] = tt;")
+    text = mutated(MIN, "s[64];", "s[64]; s[0] = tt;")
     head, quoted, mark, *_, failed = short(own(text).stderr).splitlines()
     number, line = quoted.split(" | ")
     assert re.match(rf"mine.cu:{int(number)}:\d+: error: .*'tt'", head), head
@@ -222,7 +222,7 @@ def test_includes(own, tmp_path):
 
 def test_fast(own):
     """--fast runs untraced, which is printed; and what follows the word is passed to the program."""
-    text = planted(planted(MIN, "__syncthreads();", ""), "int main() {",
+    text = mutated(mutated(MIN, "__syncthreads();", ""), "int main() {",
                    "int main(int count, char**) {\n    printf(\"%d\\n\", count);")
     run = own(text, "--fast", "1")
     assert run.returncode == 0 and run.stdout.startswith("2\n")

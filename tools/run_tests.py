@@ -88,5 +88,5 @@ def run(words):
     command = ["ctest", "--test-dir", BUILD, "--output-on-failure", "--no-tests=error", f"-j{build.CORES}"]
     code = process.call([*command, *options])
     if not every:
-        print("Planted faults, exercises, nvcc lines and the texts: ./test --all, or ./test 03 for all of a chapter")
+        print("Injected faults, exercises, nvcc lines and the texts: ./test --all, or ./test 03 for all of a chapter")
     return code

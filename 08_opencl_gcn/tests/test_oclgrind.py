@@ -2,8 +2,8 @@
 
 Clean: the program must verify, Oclgrind must find nothing (no race, no access out of bounds, no uninitialised value, no
 barrier that only some work-items reach, no API error), and what the kernel loads from global memory, stores to it and
-loads from local memory, counted instruction by instruction, must be the program's own formula. Fault: of those planted
-in the kernels, Oclgrind or the program's own verification must notice each.
+loads from local memory, counted instruction by instruction, must be the program's own formula. Fault: faults
+are injected into the kernels one at a time, and Oclgrind or the program's own verification must notice each.
 """
 import csv
 import os
@@ -52,13 +52,13 @@ WRONG = (rf"Invalid (?:read|write|memory)|exceeds static array|{RACE}|"
          r"C\[\d+\]\[\d+\] is |was not written|a write outside C")
 
 
-def planted():
+def mutations():
     """(file, fault, what is said) for the lines that the step before lacks: the simulator takes its time."""
     lines, entries = set(), faults.equivalent(CHAPTER.name)
     for file in FILES:
         for fault in faults.in_file(f"08_opencl_gcn/{file}.cl"):
             barrier = fault.old.startswith("barrier")
-            is_new = faults.line_of(fault) not in lines or barrier
+            is_new = faults.line_text(fault) not in lines or barrier
             if is_new and not any(faults.covers(entry, fault) for entry in entries):
                 said = RACE if barrier else UNINITIALISED if fault.kind == "zero" else WRONG
                 yield pytest.param(file, fault, said, id=str(fault))
@@ -92,7 +92,7 @@ def test_clean(file, shape, checks, tmp_path):
     assert [list(launch.values()) for launch in launches] == [formula, formula], "the bytes moved are not the formula's"
 
 
-@pytest.mark.parametrize("file, fault, said", planted())
+@pytest.mark.parametrize("file, fault, said", mutations())
 def test_fault_is_caught(file, fault, said):
     checks, copy = EVERYTHING if said == UNINITIALISED else RACES, mutate.tree(CHAPTER.name, [fault]) / CHAPTER.name
     words = [tool("oclgrind"), *checks, *words_for(file, FILES[file]), "--kernels", copy]

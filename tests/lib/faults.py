@@ -1,6 +1,6 @@
-"""Finds the places in a file where a fault can be planted, by syntax: it knows no names of a stage, so a new stage
-needs nothing more. A place where a fault provably changes nothing is listed in the chapter's tests/equivalent.txt, with
-the reason."""
+"""Finds where a fault can be injected into a file, for mutation testing, by syntax: it knows no names of a stage, so a
+new stage needs nothing more. An equivalent mutant, whose fault provably changes nothing, is listed in the chapter's
+tests/equivalent.txt with the reason."""
 import pathlib
 import re
 import sys
@@ -15,12 +15,12 @@ from rewrite_launches import blank, matching
 KINDS = {
     "drop": "a statement, or one of several with commas between them, is left out",
     "true": "a condition, or one that && joins to others, is true",
-    "false": "a condition, or one that || joins to others, is false",
+    "false": "a condition without &&, or one that || joins to others, is false",
     "min": "one of the two in min() or max() is taken",
-    "zero": "a variable that begins as zeros begins as NaN",
-    "rest": "what is left of a dimension, a - b, is large",
+    "zero": "a variable that begins as zeros begins as NaN, in OpenCL uninitialised",
+    "rest": "the rest of a dimension, a - b, is a large number",
     "wide": "a product of size_t is truncated to 32 bits",
-    "formula": "half of what a formula says",
+    "formula": "a formula of the traffic gives half",
     "type": "bfloat16 is taken for half",
 }
 OPEN, CLOSE = "([{", ")]}"
@@ -126,18 +126,18 @@ class Function:
             return
         first, second = begin + len(parts[0]), begin + len(parts[0]) + 1 + len(parts[1])
         for piece in self.commas(second + 1, end)[1:]:
-            self.add("drop", *piece, "PLANTED ? (void)0 : (void)(", ")")
+            self.add("drop", *piece, "INJECTED ? (void)0 : (void)(", ")")
         variable = re.match(r"[^=]*?(\w+)\s*=", parts[0])
         bound = variable and re.compile(rf"\b{variable[1]} [<>!]").search(self.code, first, second)
         if bound:
             self.skip.append((bound.start(), self.reach(bound.end(), 1)))
 
     def plain(self, begin, end, alone):
-        """Adds the faults of a statement without parts."""
+        """Adds the faults of a simple statement."""
         text = self.code[begin:end]
-        if text.startswith("return") and not text[6].isalnum():
+        if re.match(r"return\b", text):
             if text == "return;" and alone:
-                self.add("drop", begin, end, "{ if (!PLANTED) ", " }")
+                self.add("drop", begin, end, "{ if (!INJECTED) ", " }")
         elif re.match(r"(?:continue|break|using|typedef|static_assert|extern|goto)\b|;", text):
             return
         elif DECLARATION.match(text):
@@ -145,10 +145,10 @@ class Function:
         else:
             pieces = self.commas(begin, end - 1)
             if len(pieces) == 1:  # named also by what follows, because a statement may stand in several places
-                self.add("drop", begin, end, "{ if (!PLANTED) ", " }", (begin, end + 200))
+                self.add("drop", begin, end, "{ if (!INJECTED) ", " }", (begin, end + 200))
             else:
                 for piece in pieces:
-                    self.add("drop", *piece, "(PLANTED ? (void)0 : (void)(", "))")
+                    self.add("drop", *piece, "(INJECTED ? (void)0 : (void)(", "))")
 
     def declaration(self, begin, end):
         text = self.code[begin:end]
@@ -161,7 +161,7 @@ class Function:
             if self.opencl:
                 self.add("zero", begin + zeros.start(2), end - 1, "/*", "*/")
             else:
-                self.add("zero", begin, end, "", f" if (PLANTED) memset((void*)&{zeros[1]}, 0xff, sizeof({zeros[1]}));")
+                self.add("zero", begin, end, "", f" if (INJECTED) memset((void*)&{zeros[1]}, 0xff, sizeof({zeros[1]}));")
         if truth := re.match(r"(?:const )?bool \w+ =", text):
             self.condition(begin + truth.end(), end - 1)
 
@@ -194,35 +194,36 @@ class Function:
         for match in re.compile(r"\?").finditer(code, begin, end):
             left = re.compile(BOUNDARY.pattern.removeprefix(r"&&|\|\||"))
             self.condition(self.reach(match.start(), -1, left), match.start())
-        for match in re.compile(r" (&&|\|\|) ").finditer(code, begin, end):
-            one = ["true"] if match[1] == "&&" else ["false"]
+        for match in re.compile(r" (&&|\|\|)\s").finditer(code, begin, end):
+            kinds = {"true"} if match[1] == "&&" else {"false"}
             left = self.reach(match.start(), -1)
-            self.condition(left, match.start(), one if code[left - 4:left].strip() in ("&&", "||") else ["true", *one])
-            self.condition(match.end(), self.reach(match.end(), 1), one)
+            is_first = not code[begin:left].rstrip().endswith(("&&", "||"))  # if it is true, a || b is, too
+            self.condition(left, match.start(), {"true"} | kinds if is_first else kinds)
+            self.condition(match.end(), self.reach(match.end(), 1), kinds)
         for match in RELATION.finditer(code, begin, end):
             if not self.inside(match.start() + 1, self.angles):
                 span = self.reach(match.start(), -1), self.reach(match.end(), 1)
                 joined_before = re.search(r" (?:&&|\|\|)\s*$", code[:span[0]])
-                if not joined_before and not re.match(r"\s*(?:&&|\|\|) ", code[span[1]:]):
+                if not joined_before and not re.match(r"\s*(?:&&|\|\|)\s", code[span[1]:]):
                     self.condition(*span)
         for (left, right), kinds in self.conditions.items():
             text = re.sub(r"\([^()]*\)", "", self.code[left:right])
-            if not re.search(r" (?:&&|\|\|) |(?<![=!<>])=(?!=)|;", text):
+            if not re.search(r" (?:&&|\|\|)\s|(?<![=!<>])=(?!=)|;", text):
                 for kind in sorted(kinds):  # so that a seed always gives the same faults
-                    before = "(PLANTED || (" if kind == "true" else "(!PLANTED && ("
+                    before = "(INJECTED || (" if kind == "true" else "(!INJECTED && ("
                     self.add(kind, left, right, before, "))", (left, right + 200))
         for match in re.compile(r"(?<!\w)(?:std::)?(min|max)(?:<\w+>)?\(").finditer(code, begin, end):
             arguments = self.commas(match.end(), self.close(match.end() - 1))
             for argument in arguments if len(arguments) == 2 else ():
-                self.add("min", *argument, f"PLANTED ? {'' if match[1] == 'min' else '-'}(1 << 30) : (", ")",
+                self.add("min", *argument, f"INJECTED ? {'' if match[1] == 'min' else '-'}(1 << 30) : (", ")",
                          (argument[0], argument[1] + 200))
         for match in re.compile(r"(?:[=(,?:] |\()((?!k[A-Z])\w+(?: - \w+)+)(?=[;,)]| [:,])").finditer(code, begin, end):
-            self.add("rest", *match.span(1), "PLANTED ? 1 << 30 : (", ")")
+            self.add("rest", *match.span(1), "INJECTED ? 1 << 30 : (", ")")
         for match in re.compile(r"\bsize_t\(").finditer(code, begin, end):
             close = self.close(match.end() - 1)
             if factor := re.compile(r"(?: \* \w+(?:(?:\.|->)\w+)*(?![\w(]|->))+").match(code, close + 1):
                 product = f"size_t(int(unsigned({code[match.end():close]}){factor[0].replace(' * ', ' * (unsigned)')}))"
-                self.add("wide", match.start(), factor.end(), f"(PLANTED ? {' '.join(product.split())} : ", ")")
+                self.add("wide", match.start(), factor.end(), f"(INJECTED ? {' '.join(product.split())} : ", ")")
         self.found = [each for each in self.found if not self.inside(each[1], self.skip)]
 
 
@@ -268,11 +269,11 @@ def in_file(file, device_only=False):
             continue
         if name == "main":
             here = [("type", *match.span(),
-                     "(PLANTED ? +[](int M, int N, int K, const __nv_bfloat16* A, const __nv_bfloat16* B, float* C) "
+                     "(INJECTED ? +[](int M, int N, int K, const __nv_bfloat16* A, const __nv_bfloat16* B, float* C) "
                      f"{{ {match[1]}<half>(M, N, K, (const half*)A, (const half*)B, C); }} : ", ")", match[0])
                     for match in re.compile(r"\b(\w+)<__nv_bfloat16>").finditer(code, begin, end)]
         elif re.match(r"(?:inline )?double \w+\(double ", header):
-            here = [("formula", match.start(1), match.end(1), "0.5 * (1 + !PLANTED) * (", ")", name)
+            here = [("formula", match.start(1), match.end(1), "0.5 * (1 + !INJECTED) * (", ")", name)
                     for match in re.compile(r"\breturn ([^;]*)").finditer(code, begin, end)]
         elif not re.search(r"\bconstexpr\b", header):
             here = Function(code, file.endswith(".cl"), begin, end).found
@@ -284,16 +285,20 @@ DEVICE_CODE = re.compile(r"(?m)^ *(?:__host__ )?__(?:global|device)__ (?!constex
 
 
 def headers(source):
-    """The headers with a chapter's code that a source includes: the chapter's own, and those in common/ that several
-    chapters share. common/ptx is not among them, because ptx_check tests it."""
-    names = [name for name in re.findall(r'#include "((?:\d\d_|common/(?!ptx/)).*)"', source.read_text())
-             if name[0] != "c" or DEVICE_CODE.search((ROOT / name).read_text())]
-    return {*names}.union(*(headers(ROOT / name) for name in names))
+    """The headers with a chapter's code that a source includes: the chapter's own, and those in common/ that have
+    device code. common/ptx is not among them, because ptx_check tests it."""
+    found, left = set(), [source]
+    while left:
+        text = left.pop().read_text()
+        new = {*re.findall(r'#include "((?:\d\d_|common/(?!ptx/)).*)"', text)} - found
+        found |= new
+        left += [ROOT / name for name in new]
+    return {name for name in found if name[0] != "c" or DEVICE_CODE.search((ROOT / name).read_text())}
 
 
 def files_of(program):
-    """A program's source, and the headers that no chapter before includes and no program after it in its own: the last
-    one, matmul.cu, has the most configurations."""
+    """A program's source, and the headers that neither an earlier chapter nor a later program of its own chapter
+    includes: its last program, matmul.cu, has the most configurations."""
     def included(others):
         return set().union(*(headers(other.source) for other in others if other.source.suffix == ".cu"))
 
@@ -305,11 +310,15 @@ def files_of(program):
 
 
 def own_equivalent(chapter):
-    """[(kind, beginning of the code, reason)] from the chapter's tests/equivalent.txt. The code may stand after the
-    function's NAME(), or be left out after it, and after the name of a file."""
-    path = ROOT / chapter / "tests/equivalent.txt"
-    lines = [line for line in path.read_text().splitlines() if line and line[0] != "#"] if path.exists() else []
-    return [re.fullmatch(r"(\w+): (.*?) -- (.*)", line).groups() for line in lines]
+    """[(kind, place, reason)] from the chapter's tests/equivalent.txt. The place is how the CODE begins, "NAME(): CODE"
+    in the function of that name, or "NAME()" alone; before each of these the name of a "FILE: " may stand."""
+    path, entries = ROOT / chapter / "tests/equivalent.txt", []
+    for number, line in enumerate(path.read_text().splitlines() if path.exists() else (), 1):
+        if line and line[0] != "#":
+            parsed = re.fullmatch(r"(\w+): (.*?) -- (.*)", line)
+            assert parsed, f"{path}:{number} is not KIND: PLACE -- REASON"
+            entries.append(parsed.groups())
+    return entries
 
 
 def equivalent(chapter):
@@ -319,12 +328,12 @@ def equivalent(chapter):
 
 
 def covers(entry, fault):
-    kind, code, _ = entry
+    kind, place, _ = entry
     names = fault.old, f"{fault.function}(): {fault.old}"
     file = pathlib.Path(fault.file).name
-    return kind in (fault.kind, "any") and any(name.startswith(code.removeprefix(f"{file}: ")) for name in names)
+    return kind in (fault.kind, "any") and any(name.startswith(place.removeprefix(f"{file}: ")) for name in names)
 
 
-def line_of(fault):
+def line_text(fault):
     text = (ROOT / fault.file).read_text()
     return text[text.rfind("\n", 0, fault.begin) + 1:].partition("\n")[0]

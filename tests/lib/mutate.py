@@ -1,6 +1,6 @@
-"""Plants faults in copies of a chapter, builds the copies and runs them.
+"""Builds and runs mutants: copies of a chapter with an injected fault.
 
-A fault is text that is inserted before and after a part of a file. Its word PLANTED stands for a number that is 1 for
+A fault is text that is inserted before and after a part of a file. Its word INJECTED stands for a number that is 1 for
 this fault and 0 otherwise. Therefore all faults of a program fit in one compiled copy, in which the environment
 variable FAULT selects one. A fault that does not compile like that, because it changes a constant, gets its own copy.
 """
@@ -28,7 +28,7 @@ PRELUDE = f"""#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 static unsigned char reached[{MOST}];
-__attribute__((const, noinline, unused, no_sanitize("thread"))) static int planted(int number) {{
+__attribute__((const, noinline, unused, no_sanitize("thread"))) static int injected(int number) {{
     static const int fault = getenv("FAULT") ? atoi(getenv("FAULT")) : 0;
     reached[number] = 1;
     return fault == number;
@@ -57,12 +57,12 @@ class Fault(NamedTuple):
 
 
 def inserted(text, faults, words):
-    """The text of a file with these faults, with the word for each in place of PLANTED. The faults do not overlap
+    """The text of a file with these faults, with the word for each in place of INJECTED. The faults do not overlap
     partially."""
     pieces = []
     for number, (fault, word) in enumerate(zip(faults, words)):
-        pieces += [((fault.begin, 1, -fault.end, number), fault.before.replace("PLANTED", word)),
-                   ((fault.end, 0, -fault.begin, -number), fault.after.replace("PLANTED", word))]
+        pieces += [((fault.begin, 1, -fault.end, number), fault.before.replace("INJECTED", word)),
+                   ((fault.end, 0, -fault.begin, -number), fault.after.replace("INJECTED", word))]
     parts, at = [], 0
     for (position, *_), piece in sorted(pieces):
         parts += [text[at:position], piece]
@@ -83,14 +83,14 @@ def beside_or_within(faults):
 @functools.lru_cache(None)
 def scratch():
     """A folder for this process's copies."""
-    folder = tempfile.mkdtemp(prefix="planted-")
+    folder = tempfile.mkdtemp(prefix="mutants-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return pathlib.Path(folder)
 
 
 def tree(chapter, faults=(), word="1"):
     """A new folder with changed copies of the chapter (its folder's name) and of common/, and links to all other files
-    that are read. `word` replaces PLANTED in the faults; a {} in it becomes the fault's number, from 1.
+    that are read. `word` replaces INJECTED in the faults; a {} in it becomes the fault's number, from 1.
     """
     folder = pathlib.Path(tempfile.mkdtemp(dir=scratch()))
     for name in (chapter, "common"):
@@ -129,7 +129,7 @@ def build(folder, chapter, program, variant="plain", *options):
     named = sorted((folder / chapter).rglob(f"{program.removeprefix(chapter + '.')}.cu"))
     source = named[0] if named else folder / chapter / "matmul.cu"
     made = folder / f"{program}_{variant}"
-    prelude, generated, object_file = folder / "planted.h", made.with_suffix(".cpp"), made.with_suffix(".o")
+    prelude, generated, object_file = folder / "injected.h", made.with_suffix(".cpp"), made.with_suffix(".o")
     prelude.write_text(PRELUDE)
     with_ = how()
     folders = [with_["includes"][0], folder, source.parent, *with_["includes"][1:]]
@@ -159,8 +159,8 @@ def processor_time():
     return used.ru_utime + used.ru_stime
 
 
-class Planted:
-    """The faults of a program of a chapter in as few compiled copies as possible."""
+class Mutants:
+    """The mutants of a program of a chapter, in as few compiled copies as possible."""
 
     def __init__(self, chapter, program, faults):
         self.chapter, self.program, self.faults = chapter, program, list(faults)
@@ -172,10 +172,10 @@ class Planted:
         assert len(left) < MOST
         while True:
             try:
-                folder = tree(self.chapter, left, word="planted({})")
+                folder = tree(self.chapter, left, word="injected({})")
                 return build(folder, self.chapter, self.program, variant, "-O1"), left
             except Refused as refused:
-                kept = [fault for fault in left if (pathlib.Path(fault.file).name, line_of(fault)) not in refused.lines]
+                kept = [fault for fault in left if (pathlib.Path(fault.file).name, line_number(fault)) not in refused.lines]
                 if len(kept) == len(left):
                     raise
                 left = kept
@@ -221,5 +221,5 @@ class Planted:
         return run, shown, seconds
 
 
-def line_of(fault):
+def line_number(fault):
     return (ROOT / fault.file).read_text().count("\n", 0, fault.begin) + 1
