@@ -1,5 +1,6 @@
 // Prints the emulator's counts for requests in the input, one a line: "shared", "store" (to shared
-// memory) or "global", the bytes a lane, 32 addresses. The output is the wavefronts and the fewest
+// memory) or "global", the bytes a lane, 32 addresses, or "null" for a lane that is not active in a
+// request to shared memory. The output is the wavefronts and the fewest
 // possible, or for global memory the sectors. Run by test_toys.py.
 #include <cuda_runtime.h>
 
@@ -35,15 +36,22 @@ int main() {
     std::string kind;
     for (int width; std::cin >> kind >> width;) {
         Offsets offsets;
-        for (uint64_t& offset : offsets.of_lane) std::cin >> offset;
+        uint32_t active = 0;
+        for (int lane = 0; lane < 32; ++lane) {
+            std::string address;
+            std::cin >> address;
+            if (address == "null") continue;
+            offsets.of_lane[lane] = std::stoull(address);
+            active |= 1u << lane;
+        }
         int ideal = 0;
         if (kind == "global") {
             std::cout << (width == 4   ? sectors<float>(offsets)
                           : width == 8 ? sectors<float2>(offsets)
                                        : sectors<float4>(offsets));
         } else {
-            std::cout << emulator::shared_wavefronts(offsets.of_lane, ~0u, width, kind == "store",
-                                                     &ideal)
+            std::cout << emulator::shared_wavefronts(offsets.of_lane, active, width,
+                                                     kind == "store", &ideal)
                       << ' ' << ideal;
         }
         std::cout << '\n';

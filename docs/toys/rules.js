@@ -1,5 +1,5 @@
-// What a request of a warp costs, and what a tile takes. The rules of emulator/trace/requests.cpp once more, to show each sector and each
-// wavefront; tests/test_toys.py compares the two. The pages of ./run view use them, too.
+// What a request of a warp costs, where operands lie, and what a tile takes: the rules of the emulator and of the kernels once more, to
+// show each step of them; tests/test_toys.py compares the two. The pages of ./run view use them, too.
 
 const SECTOR = 32, LINE = 128, BANKS = 32, WORD = 4;
 
@@ -51,6 +51,15 @@ function wavefrontsOf(event) {
   }
   return { words, count, least, groups };
 }
+
+// Where chunk `chunk` of row `row` of a tile begins, by layout. A row has eight chunks of 16 bytes. pad: an unused chunk follows each
+// row; xor: swizzled() of 10_async_mma/2_swizzle.cu.
+const CHUNK = 16, CHUNKS = 8;
+const PLACES = {
+  none: (row, chunk) => (row * CHUNKS + chunk) * CHUNK,
+  pad: (row, chunk) => (row * (CHUNKS + 1) + chunk) * CHUNK,
+  xor: (row, chunk) => (row * CHUNKS + (chunk ^ row % 8)) * CHUNK,
+};
 
 // Flop for each byte of a tile of m x n: m n multiply-adds for m + n floats, at each k.
 const intensity = (m, n) => 2 * m * n / (WORD * (m + n));

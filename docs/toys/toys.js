@@ -48,14 +48,18 @@ function tips() {
   document.documentElement.addEventListener("pointerleave", e => { if (e.pointerType === "mouse") show(e); });
 }
 
-// settings: { name: { value, from, to, step } or { value, choices } }; bounds may be functions of the state, and `power` shows two to
-// the value. draw(state) draws, and returns the sentence as HTML. Returns set(changes). A word of WORDS is explained by that of the
-// same name after "what_", where it stands and in the list of all.
-function toy(settings, draw) {
+// settings: { name: { value, from, to, step } or { value, choices } }; bounds may be functions of the state, `power` shows two to the
+// value, and with `buttons` each choice is a button. draw(state) draws, and returns the sentence as HTML. solved(state): whether the
+// reader has done what the words `task` ask for; `solved` are the words for then. Returns set(changes). A word of WORDS is explained by
+// that of the same name after "what_", where it stands and in the list of all. A click on what has data-choose in the picture changes
+// these settings.
+function toy(settings, draw, solved) {
   const state = {}, names = Object.keys(settings), of = bound => typeof bound === "function" ? bound(state) : bound;
-  find("#controls").innerHTML = names.map(name => settings[name].choices
-    ? `<label for="${name}" data-say="${name}"></label><select id="${name}"></select>`
-    : `<label for="${name}" data-say="${name}"></label><input type="range" id="${name}"><output for="${name}"></output>`).join("");
+  find("#controls").innerHTML = names.map(name => settings[name].buttons
+    ? `<span id="label_${name}" data-say="${name}"></span><span id="${name}" class="row" role="group" aria-labelledby="label_${name}">${
+      settings[name].choices.map(each => `<button value="${each}"></button>`).join("")}</span>`
+    : settings[name].choices ? `<label for="${name}" data-say="${name}"></label><select id="${name}"></select>`
+      : `<label for="${name}" data-say="${name}"></label><input type="range" id="${name}"><output for="${name}"></output>`).join("");
   find("#language").innerHTML = languageOptions();
   const same = query => (preset => names.every(name => name === "turn" || preset[name] === state[name]))(fresh(parsed(query)));
   const presets = [...document.querySelectorAll("[data-set]")];
@@ -63,11 +67,16 @@ function toy(settings, draw) {
   const set = changes => {
     Object.assign(state, changes);
     names.forEach(name => {
-      const { choices, from, to, step = 1, power } = settings[name], control = find("#" + name);
-      const [low, high, by] = [of(from), of(to), of(step)];
-      if (choices) {
-        if (!choices.includes(state[name])) state[name] = choices[0];
-        control.innerHTML = choices.map(each => `<option value="${each}">${WORDS[name + each] ? say(name + each) : each}</option>`);
+      const { choices, from, to, step = 1, power, buttons } = settings[name], control = find("#" + name);
+      const [low, high, by] = [of(from), of(to), of(step)], word = each => WORDS[name + each] ? say(name + each) : each;
+      if (choices && !choices.includes(state[name])) state[name] = choices[0];
+      if (buttons) {
+        for (const each of control.children) {
+          each.textContent = word(each.value);
+          each.setAttribute("aria-pressed", +each.value === state[name]);
+        }
+      } else if (choices) {
+        control.innerHTML = choices.map(each => `<option value="${each}">${word(each)}</option>`);
       } else {
         state[name] = Math.min(high, Math.max(low, Math.round((state[name] || 0) / by) * by));
         Object.assign(control, { min: low, max: high, step: by });
@@ -87,6 +96,11 @@ function toy(settings, draw) {
     find("#language").value = language;
     const sentence = draw(state);
     if (find("#says").innerHTML !== sentence) find("#says").innerHTML = sentence;
+    if (solved) {
+      const done = solved(state), task = say(done ? "solved" : "task");
+      find("#task").classList.toggle("done", done);
+      if (find("#task").textContent !== task) find("#task").textContent = task;
+    }
     history.replaceState(null, "", "#" + new URLSearchParams(state));
   };
   const parsed = query => Object.fromEntries([...new URLSearchParams(query)].map(([name, value]) => [name, +value || 0]));
@@ -97,9 +111,12 @@ function toy(settings, draw) {
     const named = document.getElementById(location.hash.slice(1))?.nextElementSibling;
     set(fresh(parsed(named?.dataset.set ?? location.hash.slice(1))));
     const here = named || presets.find(each => same(each.dataset.set)) || presets[0];
-    presets.forEach(each => each.parentElement.classList.toggle("here", each.parentElement === here.parentElement));
+    presets.forEach(each => each.parentElement.classList.toggle("here", each.parentElement === here?.parentElement));
   };
-  names.forEach(name => find("#" + name).addEventListener("input", e => set({ turn: 0, [name]: +e.target.value })));
+  names.forEach(name => find("#" + name).addEventListener(settings[name].buttons ? "click" : "input", e => {
+    if (e.target.value) set({ turn: 0, [name]: +e.target.value });
+  }));
+  find("#figure").addEventListener("click", e => { if (e.target.dataset.choose) set(parsed(e.target.dataset.choose)); });
   presets.forEach(each => each.addEventListener("click", () => set(fresh(parsed(each.dataset.set)))));
   find("#language").addEventListener("input", e => { language = +e.target.value; set({}); });
   addEventListener("hashchange", read);
