@@ -58,11 +58,30 @@ def test_toys_count_as_the_emulator_does(name, kinds, shown):
         kind = kinds[1] if event.get("store") else kinds[0]
         addresses = ("null" if each is None else each for each in event["addresses"])
         lines.append(" ".join(map(str, (kind, event["width"], *addresses))))
-    run = call(program("requests_of"), stdin=None, input="\n".join(lines))
+    run = call(program("toy_rules"), stdin=None, input="\n".join(lines))
     assert run.returncode == 0, run.stderr
     counted = [[int(word) for word in line.split()] for line in run.stdout.splitlines()]
     assert len(counted) == len(settings) >= 48
     assert [setting for setting, ours, theirs in zip(settings, costs, counted) if ours[:len(theirs)] != theirs] == []
+
+
+def test_descriptor(shown):
+    """At every setting the toy reads the units that the emulator's wgmma reads. What 11 passes to it is right."""
+    page = shown("descriptor.html")
+    settings = """[0, 1].flatMap(tile => [0, 32, 64, 128].flatMap(swizzle => Array.from({ length: 257 * 121 }, (_, i) =>
+        ({ tile, swizzle, start: i % 257 * 2, lbo: Math.floor(i / 257) % 11, sbo: Math.floor(i / 257 / 11) }))))"""
+    read = ask(page, f"""{settings}.map(each => [
+        descriptorOf(fieldsOf(each)).reduce((all, bits) => all * 65536n + BigInt(bits), 0n).toString(),
+        TILES[each.tile].size * (TILES[each.tile].transposed ? -1 : 1),
+        readOf(each).reduce((all, {{ unit }}) => (all * 31 + unit) % 1000003, 0)])""")
+    run = call(program("toy_rules"), stdin=None, input="\n".join(f"operand {bits} {rows}" for bits, rows, _ in read))
+    assert [*map(int, run.stdout.split())] == [units for _, _, units in read] and len(read) == 2 * 4 * 257 * 121
+    a, b = ask(page, "[[0, 2, 0, 6], [1, 128, 9, 6]].map(([tile, start, lbo, sbo]) =>"
+                     " solved({ tile, start, lbo, sbo, swizzle: 128 }))")
+    assert a and b
+    for name in ("a", "b", "plain"):
+        go(page, name)
+        assert ask(page, "find('#task').classList.contains('done')") is False, name
 
 
 def said(page):
@@ -137,6 +156,7 @@ def reach(page, selector):
 
 @pytest.mark.parametrize("name, keys", [
     ("swizzle.html", [("#layout :nth-child(3)", "SPACE")]),
+    ("descriptor.html", [("#sbo", "RIGHT")]),
 ])
 def test_a_task(name, keys, shown):
     """A toy begins where its task is not done, and a reader with a keyboard alone can do it."""

@@ -61,6 +61,19 @@ const PLACES = {
   xor: (row, chunk) => (row * CHUNKS + (chunk ^ row % 8)) * CHUNK,
 };
 
+// The unit of 16 bytes from which wgmma reads the element in row r of A, or column r of B, at k, with its neighbours along the row of
+// shared memory: Operand::chunk() of emulator/hopper/wgmma_operands.cpp. start, lbo, sbo: fields of the descriptor, in units; swizzle:
+// bytes, or 0; transposed: MN-major.
+function operandUnit({ start, lbo, sbo, swizzle }, transposed, r, k) {
+  const row = swizzle ? swizzle / CHUNK : 1, values = 8 * row, [along, across] = transposed ? [r, k] : [k, r];
+  let at = start + across % 8 * row + Math.floor(along % values / 8);
+  if (!swizzle) return at + Math.floor(r / 8) * sbo + Math.floor(k / 8) * lbo;
+  at += Math.floor(across / 8) * sbo + Math.floor(along / values) * lbo;
+  return at ^ at >> 3 & row - 1;
+}
+// The four fields, 16 bits each, from the highest to the lowest: swizzle, SBO, LBO, start.
+const descriptorOf = ({ start, lbo, sbo, swizzle }) => [{ 0: 0, 128: 1, 64: 2, 32: 3 }[swizzle] << 14, sbo, lbo, start];
+
 // Flop for each byte of a tile of m x n: m n multiply-adds for m + n floats, at each k.
 const intensity = (m, n) => 2 * m * n / (WORD * (m + n));
 
