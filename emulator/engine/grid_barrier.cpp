@@ -15,6 +15,7 @@
 namespace emulator {
 
 static char grid;  // what threads wait for: only its address counts
+static std::string returned;  // the last block that has returned, with the line of its first thread
 
 bool in_cooperative_launch() { return run.cooperative; }
 
@@ -29,6 +30,10 @@ void grid_sync(const char* file, int line) {
 }
 
 namespace grid_barrier {
+
+void end_block() {
+    if (run.cooperative) returned = block_name() + place_of_return(threads[0]);
+}
 
 bool reached() {
     bool any = false;
@@ -63,7 +68,7 @@ void pass(const std::vector<PausedBlock>& paused, uint64_t blocks) {
                                           [](const Thread& thread) { return thread.waits(&grid); });
         fail("deadlock: grid.sync() at " + site_name(waiting->site) +
              " waits for all blocks of the grid, but " + std::to_string(blocks - paused.size()) +
-             " of " + std::to_string(blocks) + " have returned");
+             " of " + std::to_string(blocks) + " have returned, the last one " + returned);
     }
     clocks::grid_barrier();
 }

@@ -20,6 +20,7 @@ struct PausedBlock {
 };
 
 namespace grid_barrier {
+void end_block();
 bool reached();  // whether no thread of the block that runs can go on before the grid does
 PausedBlock pause();  // puts that block aside
 void resume(const PausedBlock& block);  // run.first_block is its again

@@ -67,6 +67,7 @@ void begin_block() {
 }
 
 void end_block() {
+    grid_barrier::end_block();
     for (const auto end : run.hooks->end_block)
         if (!run.error) end();
     totals.blocks += run.ranks;

@@ -20,6 +20,7 @@ constexpr unsigned kWarps = kMaxBlockThreads / 32;  // of a block
 struct NamedBarrier {
     unsigned expected = 0, arrived = 0;  // threads
     uint32_t lanes[kWarps] = {};  // of each warp, that have arrived
+    uint32_t before[kWarps] = {};  // and those of the last time
     Call first;  // where the first of them arrived
     Sync arriving, passed;
 };
@@ -44,11 +45,27 @@ bool is_complete(const NamedBarrier& b, unsigned rank) {
 void pass(NamedBarrier& b, unsigned rank) {
     totals.barriers += &b == &barriers[rank][kNames];
     b.arrived = 0;
+    std::swap(b.lanes, b.before);
     std::fill_n(b.lanes, kWarps, 0);
     b.passed = std::exchange(b.arriving, Sync());
     for (unsigned t = 0; t < run.threads; ++t)
         if (threads[t].waits(&b)) b.passed.acquire(t);
     wake(&b);
+}
+
+// ", a barrier at which 32 of 64 threads have arrived: threads 0 to 31": and who else came last time.
+std::string describe(const void* object) {
+    const auto& b = *static_cast<const NamedBarrier*>(object);
+    const unsigned rank = unsigned((&b - barriers[0]) / std::size(barriers[0]));
+    std::vector<unsigned> here, missing;
+    for (unsigned t = 0; t < run.block_threads; ++t) {
+        const uint32_t lane = 1u << t % 32;
+        if (b.lanes[t / 32] & lane) here.push_back(rank * run.block_threads + t);
+        else if (b.before[t / 32] & lane) missing.push_back(rank * run.block_threads + t);
+    }
+    return ", a barrier at which " + std::to_string(b.arrived) + " of " +
+           std::to_string(b.expected) + " threads have arrived: " + thread_names(here) +
+           (missing.empty() ? "" : " (the last time also " + thread_names(missing) + ")");
 }
 
 // The running thread arrives. Returns whether the barrier is complete with it.
@@ -69,11 +86,7 @@ bool arrive(NamedBarrier& b, unsigned expected, const Call& site) {
 
 void arrive_and_wait(NamedBarrier& b, unsigned expected, const Call& site) {
     if (arrive(b, expected, site)) return b.passed.acquire(current_thread);
-    wait_for(&b, site, [](const void* object) {
-        const auto& b = *static_cast<const NamedBarrier*>(object);
-        return ", a barrier to which " + std::to_string(b.arrived) + " of " +
-               std::to_string(b.expected) + " threads have arrived";
-    });
+    wait_for(&b, site, describe);
 }
 
 NamedBarrier& named(int id, int count, const char* file, int line) {
@@ -136,7 +149,7 @@ namespace named_barriers {
 void begin_block() {
     for (unsigned rank = 0; rank < run.ranks; ++rank)
         for (NamedBarrier& b : barriers[rank])
-            if (b.arrived) b = NamedBarrier();
+            if (b.expected) b = NamedBarrier();
     for (auto& of_rank : exited) std::fill_n(of_rank, kWarps, 0);
 }
 

@@ -88,8 +88,14 @@ void barrier_cluster_wait(const char* file, int line) {
     uint32_t& phase = cluster_barrier.waits_for[current_thread];
     if (phase == 0) misuse("barrier_cluster_wait: no barrier_cluster_arrive() before", file, line);
     if (cluster_barrier.phase < phase)
-        wait_for(&cluster_barrier, {file, line, 0},
-                 [](const void*) -> std::string { return ", for the cluster"; });
+        wait_for(&cluster_barrier, {file, line, 0}, [](const void*) {
+            const auto missing = threads_that([](const Thread& thread) {
+                const uint32_t phase = cluster_barrier.waits_for[&thread - &threads[0]];
+                return thread.state != State::returned && phase != cluster_barrier.phase + 1;
+            });
+            return ", for the cluster, of which " + thread_names(missing) +
+                   (missing.size() == 1 ? " has" : " have") + " not arrived";
+        });
     phase = 0;
     cluster_barrier.passed.acquire(current_thread);
 }

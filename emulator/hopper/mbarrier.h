@@ -1,9 +1,19 @@
 // The state of an mbarrier.
 #pragma once
 
+#include <map>
+
 #include "emulator/hopper/tensor_copies.h"
 
 namespace emulator {
+
+// A thread has arrived, or (count 0) has only stated bytes that are to come.
+struct Arrival {
+    unsigned thread;
+    Call site;
+    int count;
+    int64_t bytes;
+};
 
 struct Mbarrier {
     uint64_t* memory;
@@ -24,17 +34,19 @@ struct Mbarrier {
     std::vector<TensorCopy> unseen, landed;
     // Its agent's clocks at the ends of the last phase and of the one before.
     uint32_t completed[2] = {};
-    // For hints at the cause of a mistake: whether loads complete on the barrier, and
-    // whether any arrival has stated their bytes; the ranks that
-    // have arrived in this phase and in the last complete one, as masks; by thread, 2 + the phase
-    // that it last waited for; the last wait here, and the last one before an arrival here, that
-    // returned at once although its thread may not have meant it to.
+    // For hints at the cause of a mistake: whether loads complete on the barrier, and whether any
+    // arrival has stated their bytes; the arrivals of this phase and of the last complete one, and
+    // the ranks of the latter as a mask; by thread, 2 + the phase that it last waited for; the last
+    // wait here, and the last one before an arrival here, that returned at once although its thread
+    // may not have meant it to.
     bool has_loads = false, expects = false;
-    unsigned arriving_ranks = 0, complete_ranks = 0;
+    std::vector<Arrival> came, came_before;
+    unsigned ranks_before = 0;
     std::vector<uint32_t> waited_for;
     Waited stale, before_arrival;
 
     Mbarrier(uint64_t* memory, Call site, int arrivals);
 };
+using Mbarriers = std::map<uint64_t*, Mbarrier>;  // of a block, by address
 
 }  // namespace emulator

@@ -2,6 +2,8 @@
 
 #include "emulator/hopper/mbarrier_hints.h"
 
+#include <algorithm>
+
 #include "emulator/engine/names.h"
 #include "emulator/hopper/ranks.h"
 #include "emulator/trace/lines.h"
@@ -17,6 +19,7 @@ std::string counted(int64_t n, const char* what) {
 }
 
 unsigned rank_with(const Mbarrier& b) {
+    if (run.ranks == 1) return 0;
     const auto address = reinterpret_cast<char*>(b.memory);
     return unsigned(size_t(address - static_cast<char*>(run.shared)) / run.shared_stride);
 }
@@ -57,15 +60,96 @@ std::string wait_at(const Waited& w) {
     return "the wait" + at_site(w.site) + " on " + name_of(*w.barrier);
 }
 
-// In a cluster where bytes of the phase are missing: whose loads have arrived.
-std::string came_from(const Mbarrier& b) {
-    if (run.ranks == 1) return "";
-    unsigned from = 0;
-    for (const TensorCopy& load : b.landed) from |= 1u << rank_of(load.thread);
-    if (!from) return " (none has come)";
-    const std::string whose = from == 1u << rank_with(b) ? "its own rank alone" : rank_names(from);
-    return " (some have come, by the " + std::string(b.landed[0].name) + at_site(b.landed[0].site) +
-           " of " + whose + ")";
+// "by the cp_async_bulk_tensor at mine.cu:31": the loads that have come in this phase. In a cluster
+// with the ranks of their threads.
+std::string landed_from(const Mbarrier& b) {
+    std::vector<std::pair<const TensorCopy*, unsigned>> lines;  // the first one of each line; ranks
+    for (const TensorCopy& load : b.landed) {
+        auto line = std::find_if(lines.begin(), lines.end(), [&](const auto& each) {
+            return same_site(each.first->site, load.site);
+        });
+        if (line == lines.end()) line = lines.insert(line, {&load, 0});
+        line->second |= 1u << rank_of(load.thread);
+    }
+    std::string text;
+    for (const auto& [load, ranks] : lines) {
+        text += (text.empty() ? "by the " : " and the ") + std::string(load->name) +
+                at_site(load->site);
+        if (run.ranks > 1)
+            text +=
+                " of " + (ranks == 1u << rank_with(b) ? "its own rank alone" : rank_names(ranks));
+    }
+    return text;
+}
+
+// "threads 32 to 63 at mine.cu:40 and thread 0 at mine.cu:30"
+std::string who(const std::vector<Arrival>& arrivals) {
+    std::vector<std::pair<Call, std::vector<unsigned>>> lines;
+    for (const Arrival& arrival : arrivals) {
+        auto line = std::find_if(lines.begin(), lines.end(), [&](const auto& each) {
+            return same_site(each.first, arrival.site);
+        });
+        if (line == lines.end()) line = lines.insert(line, {arrival.site, {}});
+        line->second.push_back(arrival.thread);
+    }
+    std::string text;
+    for (auto& [site, threads] : lines) {
+        std::sort(threads.begin(), threads.end());
+        text += (text.empty() ? "" : " and ") + thread_names(threads) + at_site(site);
+    }
+    return text;
+}
+
+std::vector<Arrival> only_arrivals(std::vector<Arrival> all) {
+    all.erase(std::remove_if(all.begin(), all.end(), [](const Arrival& a) { return !a.count; }),
+              all.end());
+    return all;
+}
+
+// "1 of 2 arrivals has come (thread 0 at mine.cu:12)"
+std::string arrivals_of(const Mbarrier& b) {
+    const int came = b.arrivals - b.pending;
+    const std::string n = std::to_string(b.arrivals);
+    if (came == 0)
+        return b.arrivals == 1 ? "its arrival has not come" : "none of " + n + " arrivals has come";
+    return (b.arrivals == 1 ? "its arrival has"
+            : b.pending     ? std::to_string(came) + " of " + n + " arrivals have"
+                            : "all " + n + " arrivals have") +
+           std::string(" come (") + who(only_arrivals(b.came)) + ")";
+}
+
+// Who would complete the phase: the threads that arrived in the phase before, or else at another
+// mbarrier of the same mbarrier_init(), and have not done so in this phase. "": nobody has arrived
+// at any of them.
+std::string missing_of(const Mbarrier& b, const Mbarriers& all) {
+    if (b.pending == 0) return "";
+    const auto latest = [](const Mbarrier& other) {
+        return only_arrivals(other.came_before.empty() ? other.came : other.came_before);
+    };
+    const Mbarrier* model = &b;
+    for (const auto& [memory, other] : all)
+        if (b.came_before.empty() && same_site(other.site, b.site) &&
+            rank_with(other) == rank_with(b) && latest(other).size() > latest(*model).size())
+            model = &other;
+    const std::vector<Arrival> came = only_arrivals(b.came);
+    std::vector<Arrival> missing = latest(*model);
+    const auto is_here = [&](const Arrival& one) {
+        return std::any_of(came.begin(), came.end(),
+                           [&](const Arrival& other) { return other.thread == one.thread; });
+    };
+    missing.erase(std::remove_if(missing.begin(), missing.end(), is_here), missing.end());
+    if (missing.empty())
+        return came.empty()
+                   ? ""
+                   : ", and nobody else has ever arrived: is the " + std::to_string(b.arrivals) +
+                         " of its mbarrier_init() more than the arrivals of a phase?";
+    std::vector<unsigned> threads;
+    for (const Arrival& arrival : missing) threads.push_back(arrival.thread);
+    std::sort(threads.begin(), threads.end());
+    threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
+    return "; missing, as it came " +
+           (model == &b ? "in the phase before" : "at " + name_of(*model)) + ", is that of " +
+           who(missing) + ": " + whereabouts(threads);
 }
 
 }  // namespace
@@ -74,7 +158,10 @@ std::string came_from(const Mbarrier& b) {
 std::string stale_wait(const Mbarrier& b, const Waited& before) {
     const bool here = b.stale.barrier && (b.stale.again || b.has_loads);
     const Waited& w = here ? b.stale : before.again ? before : b.before_arrival;
-    if (!w.barrier) return "";
+    if (!w.barrier) {  // or before an arrival that the last wait was for
+        const bool other = before.barrier && before.barrier != &b;
+        return other ? stale_wait(*before.barrier, {}) : "";
+    }
     return wait_at(w) + " by " + thread_name(w.thread) + ", for parity " +
            std::to_string(w.phase & 1) + ", was over at once: that is the parity of " +
            (w.phase < 0 ? "the phase before the first" : "phase " + std::to_string(w.phase)) +
@@ -98,16 +185,54 @@ std::string init_and(const Mbarrier& b, const std::string& more) {
            " is" + at_site(b.site);
 }
 
-std::string state_of(const Mbarrier& b, unsigned waiting) {
-    const std::string why = b.expects ? "" : std::string(" (") + kNothingExpected + ")";
-    const std::string bytes =
-        b.bytes < 0 ? counted(-b.bytes, "byte") + " more than expected have come" + why
-                    : counted(b.bytes, "expected byte") + " to come";
-    const std::string stale = stale_wait(b, {});
+std::string expected_bytes(const std::vector<Arrival>& arrivals) {
+    int64_t bytes = 0;
+    std::vector<Arrival> stated;
+    for (const Arrival& arrival : arrivals)
+        if (arrival.bytes) {
+            bytes += arrival.bytes;
+            stated.push_back(arrival);
+        }
+    if (stated.empty()) return "";
+    return "the " + counted(bytes, "byte") + " that are expected by " + who(stated);
+}
+
+// A ring of mbarriers that nobody has let begin: a producer waits for empty buffers, and consumers
+// for full ones. "": something has begun, or all wait for mbarriers of one mbarrier_init().
+std::string first_round(const Mbarriers& all) {
+    const Mbarrier* one = nullptr;
+    bool several = false;
+    for (const auto& [memory, b] : all) {
+        if (threads_that([&b = b](const Thread& t) { return t.waits(&b); }).empty()) continue;
+        if (b.phase || !b.came.empty() || !b.landed.empty()) return "";
+        several |= one && !same_site(one->site, b.site);
+        one = &b;
+    }
+    return several
+               ? "\n  nobody has arrived at any of them: one of the waits must let the first round "
+                 "pass, and a wait for parity 1 does, the parity of the phase before the first"
+               : "";
+}
+
+std::string bytes_of(const Mbarrier& b) {
+    int64_t expected = 0;
+    for (const Arrival& arrival : b.came) expected += arrival.bytes;
+    const int64_t came = expected - b.bytes;
+    if (expected == 0 && came == 0) return "";
+    const std::string from = landed_from(b);
+    const std::string have = " have come" + (from.empty() ? "" : " (" + from + ")");
+    if (came <= expected) return std::to_string(came) + " of " + expected_bytes(b.came) + have;
+    return counted(came, "byte") + have + ", " +
+           (expected    ? std::to_string(-b.bytes) + " more than " + expected_bytes(b.came)
+            : b.expects ? "and none are expected in this phase"
+                        : std::string("but ") + kNothingExpected);
+}
+
+std::string state_of(const Mbarrier& b, unsigned waiting, const Mbarriers& all) {
+    const std::string stale = stale_wait(b, {}), bytes = bytes_of(b);
     return ", set up" + at_site(b.site) + ": phase " + std::to_string(b.phase) + ", " +
-           std::to_string(b.pending) + " of " + std::to_string(b.arrivals) + " arrivals and " +
-           bytes + (b.bytes > 0 ? came_from(b) : "") + ", " + counted(waiting, "thread") +
-           " waiting" + (stale.empty() ? "" : "; " + stale);
+           counted(waiting, "thread") + " waiting; " + arrivals_of(b) + missing_of(b, all) +
+           (bytes.empty() ? "" : "; ") + bytes + (stale.empty() ? "" : "; " + stale);
 }
 
 }  // namespace emulator

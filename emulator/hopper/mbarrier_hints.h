@@ -15,7 +15,14 @@ std::string counted(int64_t n, const char* what);  // "2 threads"
 unsigned rank_with(const Mbarrier& barrier);
 std::string name_of(const Mbarrier& barrier);
 std::string name_in_rank(const Mbarrier& barrier);  // without " of rank 2"
-std::string state_of(const Mbarrier& barrier, unsigned waiting);  // waiting: the number of threads
+// "the 1024 bytes that are expected by thread 0 at mine.cu:30", or ""
+std::string expected_bytes(const std::vector<Arrival>& arrivals);
+// "512 of the 1024 bytes that are expected by thread 0 at mine.cu:30 have come", or ""
+std::string bytes_of(const Mbarrier& barrier);
+// Its phase, and which arrivals and bytes have come and are missing. waiting: the number of threads.
+std::string state_of(const Mbarrier& barrier, unsigned waiting, const Mbarriers& all);
+// A hint for a deadlock in which nobody has arrived at any of the mbarriers that are waited for.
+std::string first_round(const Mbarriers& all);
 // Describes a wait that returned at once, at this mbarrier or, by the thread that made the mistake,
 // at another one; or "". before: the last wait of that thread.
 std::string stale_wait(const Mbarrier& barrier, const Waited& before);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <utility>
 
 #include "emulator/engine/accesses.h"
@@ -22,7 +21,7 @@ namespace {
 
 constexpr int kMost = (1 << 20) - 1;  // arrivals; bytes
 
-std::map<uint64_t*, Mbarrier> barriers;  // of the block, by address
+Mbarriers barriers;
 
 // Where a thread waits and for which phase, until it has gone on.
 struct Wait {
@@ -53,7 +52,10 @@ void complete_phase(Mbarrier& b) {
     b.landed.clear();
     b.completed[1] = std::exchange(b.completed[0], b.complete.release_agent(&b));
     b.pending = b.arrivals;
-    b.complete_ranks = std::exchange(b.arriving_ranks, 0);
+    b.ranks_before = 0;
+    for (const Arrival& arrival : b.came) b.ranks_before |= 1u << rank_of(arrival.thread);
+    std::swap(b.came_before, b.came);
+    b.came.clear();
     ++b.phase;
     for (unsigned t = 0; t < run.threads; ++t) {
         const Call& site = threads[t].site;
@@ -86,8 +88,19 @@ void check_phase(const Mbarrier& b, uint32_t phase, const Call& site) {
 
 // Only mbarrier_arrive_cluster may address another block's mbarrier.
 void check_own(const Mbarrier& b, const char* instruction, const char* file, int line) {
-    if (run.ranks == 1 || rank_with(b) == rank_of(current_thread)) return;
+    if (rank_with(b) == rank_of(current_thread)) return;
     misuse(std::string(instruction) + ": " + name_of(b) + " is another block's", file, line);
+}
+
+// Notes an arrival, or (count 0) that bytes are expected.
+void note(Mbarrier& b, const char* instruction, int count, int64_t bytes, const Call& site) {
+    if (bytes < 0 || b.bytes + bytes > kMost)
+        misuse(std::string(instruction) + ": " + std::to_string(b.bytes + bytes) +
+                   " bytes expected of " + name_of(b) + ", not 0 to " + std::to_string(kMost),
+               site.file, site.line);
+    b.bytes += bytes;
+    b.expects |= bytes > 0;
+    b.came.push_back({current_thread, site, count, bytes});
 }
 
 void arrive(uint64_t* memory, const char* instruction, int64_t bytes, const char* file, int line,
@@ -97,29 +110,33 @@ void arrive(uint64_t* memory, const char* instruction, int64_t bytes, const char
     if (!remote) check_own(b, instruction, file, line);
     if (record::on) record::call(current_thread, "arrive", file, line);
     note_arrival();
-    if (bytes < 0 || b.bytes + bytes > kMost)
-        misuse(std::string(instruction) + ": " + std::to_string(b.bytes + bytes) +
-                   " bytes expected of " + name_of(b) + ", not 0 to " + std::to_string(kMost),
-               file, line);
     if (count < 1 || count > kMost)
         misuse(std::string(instruction) + ": " + std::to_string(count) + " arrivals, not 1 to " +
                    std::to_string(kMost),
                file, line);
-    if (b.pending < count)
+    if (b.pending < count) {
+        const auto before = std::find_if(b.came.begin(), b.came.end(), [](const Arrival& arrival) {
+            return arrival.count && arrival.thread == current_thread;
+        });
+        const Waited& last = waited[current_thread];
+        const std::string cause =
+            before == b.came.end() || !stale_wait(b, last).empty()
+                ? suspect(b, last)
+                : "the thread has arrived in this phase before," + at_site(before->site) +
+                      ", and a wait for that phase may be missing between the two";
         misuse_by(current_thread,
                   std::string(instruction) + ": " +
                       (count - b.pending == 1 ? "one arrival"
                                               : std::to_string(count - b.pending) + " arrivals") +
                       " more than the " + std::to_string(b.arrivals) + " of phase " +
                       std::to_string(b.phase) + " of " + name_of(b) + ", by this call",
-                  file, line, init_and(b, suspect(b, waited[current_thread])));
+                  file, line, init_and(b, cause));
+    }
     if (record::on)
         record::note_of(current_thread, "arrive" + record::number(b.memory) +
                                             numbers({current_thread, bytes, b.phase}));
-    b.bytes += bytes;
-    b.expects |= bytes > 0;
+    note(b, instruction, count, bytes, {file, line, 0});
     b.arriving.release(current_thread);
-    b.arriving_ranks |= 1u << rank_of(current_thread);
     if (waited[current_thread].again) b.before_arrival = waited[current_thread];
     b.pending -= count;
     complete_phase(b);
@@ -196,13 +213,9 @@ void end_block() {
         publish(b.unseen, b.complete);
         publish(b.landed, b.arriving);
         if (b.bytes == 0) continue;
-        const std::string state =
-            b.bytes > 0
-                ? counted(b.bytes, "byte") + " that " + name_of(b) + " expects have not come"
-                : counted(-b.bytes, "byte") + " more than " + name_of(b) + " expects came" +
-                      (b.expects ? "" : std::string(", because ") + kNothingExpected);
-        report_problem("the block ends, but " + state + " (set up" + at_site(b.site) + ", " +
-                       block_name() + ", phase " + std::to_string(b.phase) + ")");
+        report_problem("the block ends, but phase " + std::to_string(b.phase) + " of " +
+                       name_of(b) + " is not complete: " + bytes_of(b) + " (set up" +
+                       at_site(b.site) + ", " + block_name() + ")");
     }
 }
 
@@ -251,15 +264,19 @@ bool reports_stuck() {
                    " in mbarrier_wait_parity: " + whereabouts(waiting);
     const std::vector<unsigned> others = threads_that([&](const Thread& t) { return !in_wait(t); });
     if (!others.empty()) problem += (waiting.empty() ? "" : "; ") + whereabouts(others);
-    // Barriers in the same state share a line, and the same one in several ranks has one name.
+    // Barriers in the same state share a line, and the same one in several ranks has one name. Those
+    // for which nobody waits come last.
     std::vector<std::pair<std::string, std::map<std::string, unsigned>>> lines;
+    size_t waited_for = 0;
     for (const auto& [memory, b] : barriers) {
         const auto waiting_here = threads_that([&b = b](const Thread& t) { return t.waits(&b); });
         if (waiting_here.empty() && b.pending == b.arrivals && b.bytes == 0) continue;
-        const std::string text = state_of(b, unsigned(waiting_here.size()));
+        const std::string text = state_of(b, unsigned(waiting_here.size()), barriers);
         auto line = std::find_if(lines.begin(), lines.end(),
                                  [&](const auto& each) { return each.first == text; });
-        if (line == lines.end()) line = lines.insert(line, {text, {}});
+        if (line == lines.end())
+            line = lines.insert(
+                waiting_here.empty() ? line : lines.begin() + ptrdiff_t(waited_for++), {text, {}});
         line->second[name_in_rank(b)] |= run.ranks > 1 ? 1u << rank_with(b) : 0;
     }
     for (const auto& [text, names] : lines) {
@@ -269,7 +286,7 @@ bool reports_stuck() {
                        (ranks ? " of " + rank_names(ranks) : "");
         problem += text;
     }
-    fail(problem);
+    fail(problem + first_round(barriers));
     return true;
 }
 
@@ -344,12 +361,8 @@ void mbarrier_arrive_at(uint64_t* memory, int count, int bytes, const char* file
 }
 void mbarrier_expect_tx(uint64_t* memory, int bytes, const char* file, int line) {
     EmulatorsWork work;
-    Mbarrier& b = mbarrier_at(memory, "mbarrier_expect_tx", file, line);
-    if (bytes < 0 || b.bytes + bytes > kMost)
-        misuse("mbarrier_expect_tx: " + std::to_string(b.bytes + bytes) + " bytes expected of " +
-                   name_of(b) + ", not 0 to " + std::to_string(kMost),
-               file, line);
-    b.bytes += bytes;
+    const char* const name = "mbarrier_expect_tx";
+    note(mbarrier_at(memory, name, file, line), name, 0, bytes, {file, line, 0});
 }
 void mbarrier_inval(uint64_t* memory, const char* file, int line) {
     EmulatorsWork work;
@@ -375,7 +388,7 @@ static bool wait(uint64_t* memory, int parity, bool tries, const char* file, int
     uint32_t& waited_for = b.waited_for[current_thread];
     const uint32_t waited_before = waited_for;
     Waited& now = waited[current_thread];
-    now = {&b, site, current_thread, phase, !blocks && waited_for == phase + 2, b.complete_ranks};
+    now = {&b, site, current_thread, phase, !blocks && waited_for == phase + 2, b.ranks_before};
     waited_for = uint32_t(phase + 2);
     if (now.again || (phase < 0 && !b.stale.again)) b.stale = now;
     if (phase < 0) return true;  // before the first phase
@@ -394,7 +407,7 @@ static bool wait(uint64_t* memory, int parity, bool tries, const char* file, int
             return false;
         }
         waits[current_thread] = {};
-        now.ranks = b.complete_ranks;
+        now.ranks = b.ranks_before;
         if (record::on) record::note("pass" + what);
     }
     publish(b.unseen, b.complete);

@@ -61,7 +61,10 @@ void land(TensorCopy load) {
     Mbarrier& barrier = *load.barrier;
     const auto bytes = int64_t(load.map.box_bytes());
     if (barrier.phase != load.phase) {
-        const std::string hint = barrier.expects ? suspect(barrier, load.before) : kNothingExpected;
+        std::string hint = barrier.expects ? suspect(barrier, load.before) : kNothingExpected;
+        const std::string expected = expected_bytes(barrier.came_before);
+        if (barrier.phase == load.phase + 1 && !expected.empty())
+            hint = "it had all of " + expected + (hint.empty() ? "" : "; ") + hint;
         return misuse_by(load.thread,
                          load.title() + ": phase " + std::to_string(load.phase) + " of " +
                              name_of(barrier) + " was complete before these " +

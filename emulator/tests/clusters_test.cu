@@ -46,8 +46,8 @@ TEST_F(Clusters, NamedBarriers) {
         {kNoBarrier,
          {"@write writes what @read reads", "@read reads what @write", unwritten("@read")}},
         {kOneWarpMissing,
-         {"deadlock..threads 0 to 31 wait at @sync, a barrier to which 32 of 64..threads 32 to 63 "
-          "have returned at @leaves"}},
+         {"deadlock..threads 0 to 31 wait at @sync, a barrier at which 32 of 64 threads have arrived: threads 0 "
+          "to 31; threads 32 to 63 have returned at @leaves"}},
         {kOtherCount, {"named_barrier_sync: ..threads for barrier 1..the first to arrive, at @"}},
         {kUneven, {"named_barrier_sync: 48 threads..128 at @uneven"}},
         {kNumber16, {"named_barrier_sync: barrier 16..at @number16"}},
@@ -174,12 +174,14 @@ TEST_F(Clusters, Mistakes) {
           "uninitialised shared memory: @read"}},
         {kOwnRankAlone,
          {"deadlock: no thread of the cluster of block ..2 blocks of 64 threads, can go on: 128..\n"
-          "..of ranks 0 to 1, set up at @init: phase 0, 0 of 1 arrivals and 1024 expected bytes to "
-          "come (some have come, by the cp_async_bulk_tensor at @multicast of its own rank "
-          "alone)"}},
+          "..of rank 1, set up at @init: phase 0, 64 threads waiting; its arrival has come (thread 0 of rank 1 at "
+          "..); 1024 of the 2048 bytes that are expected by thread 0 of rank 1 at ..have come (by the "
+          "cp_async_bulk_tensor at @multicast of its own rank alone)"}},
         {kNoArrive,
          {"barrier_cluster_wait: no barrier_cluster_arrive() before at @barrier_cluster_wait"}},
-        {kOneBlockMissing, {"deadlock: no thread of the cluster of block "}},
+        {kOneBlockMissing,
+         {"deadlock: no thread of the cluster of block ..threads 0 to 63 of rank 1 wait at @second, for the cluster, "
+          "of which threads 0 to 63 of rank 0 have not arrived"}},
         {kForeignWait, {"is another block's at @wait_full"}},
         {kOtherBarrier, {"barrier divergence: thread "}},
         {kPastTheEnd,
@@ -191,7 +193,7 @@ TEST_F(Clusters, Mistakes) {
 
 // A pipeline of one stage: in each round each block multicasts its half to both, and a thread of
 // each reads it.
-enum Round { kRight, kArrivesAtHome, kParityStays };
+enum Round { kRight, kArrivesAtHome, kParityStays, kReadersParityStays };
 __global__ void CLUSTER_DIMS(2) __launch_bounds__(64)
     rounds(const __grid_constant__ CUtensorMap map, Round kind, float* out) {
     extern __shared__ __align__(1024) float s[];  // two boxes
@@ -212,7 +214,7 @@ __global__ void CLUSTER_DIMS(2) __launch_bounds__(64)
         ptx::cp_async_bulk_tensor(s + rank * 256, &map, 0, rank * 8, full, 3);  // @load
     }
     for (int round = 0; threadIdx.x == 32 && round < 3; ++round) {
-        ptx::mbarrier_wait_parity(full, round % 2);
+        ptx::mbarrier_wait_parity(full, kind == kReadersParityStays ? 0 : round % 2);  // @reads
         out[rank * 2 + round % 2] = s[256];
         ptx::fence_proxy_async();
         for (int peer = 0; peer < 2; ++peer)
@@ -239,6 +241,10 @@ TEST_F(Clusters, WaitsThatEndTooEarly) {
         {"one arrival more..the wait at @wait_empty on the mbarrier empty..by thread 0 of rank ..for "
          "parity 1, was over at once: that is the parity of the phase before the first, for which "
          "the thread had waited before"});
+    run(kReadersParityStays);  // a wait of one block lets the other one's producer go on
+    expect_some(
+        {"one arrival more..of rank 1, by this call..the wait at @reads..of rank 0 by thread 32 of "
+         "rank 0, for parity 0, was over at once"});
 }
 
 // Each block arrives at the other's barrier, but only rank 0 waits before it leaves.
@@ -346,7 +352,7 @@ TEST_F(Clusters, Send) {
         {kFreeTooEarly, race("shared", "@store writes", "@read reads")},
         {kTooFewBytes,
          {"st_async: phase 2 of ..more come than are expected at @store",
-          "512 bytes more than the mbarrier ..expects came"}},
+          "the block ends, but phase 3 of the mbarrier full..bytes have come, and none are expected in this phase"}},
         {kGone,
          {"rank 0 leaves its cluster too early..st_async at @store",
           "st_async: the block of rank 0 has left its cluster at @store"}},

@@ -32,7 +32,7 @@ __global__ void reverse(int* a, int* b, Mistake mistake) {
     __shared__ int own[kThreads], never[kThreads];
     extern __shared__ int dynamic[];
     const int t = threadIdx.x, i = blockIdx.x * kThreads + t, other = kAll - 1 - i;
-    if (mistake == Mistake::returns && blockIdx.x == 2) return;
+    if (mistake == Mistake::returns && blockIdx.x == 2) return;  // @leaves
     int local[2] = {i, 2 * i};
     own[t] = i;
     dynamic[t] = 3 * i;
@@ -69,7 +69,7 @@ TEST_F(Grid, Mistakes) {
         {Mistake::shared, {"uninitialised shared memory: @never reads"}},
         {Mistake::returns,
          {"deadlock: grid.sync() at @sync waits for all blocks of the grid, but 1 "
-          "of 5 have returned"}},
+          "of 5 have returned, the last one block 2 at @leaves"}},
         {Mistake::half, {"@half..@sync, for the grid", "@sync, for the grid..@half"}},
     };
     expect_each(all, [&](Mistake mistake) { launch(reverse, a.data, b.data, mistake); });

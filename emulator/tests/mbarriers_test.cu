@@ -28,6 +28,8 @@ enum Mistake {
     kWrongBarrier,
     kNoReadFence,
     kFirstParity1,
+    kOneReleaseMissing,
+    kTooManyArrivals,
 };
 constexpr int kRows = 8, kColumns = 32, kBoxBytes = kRows * kColumns * 4;
 
@@ -36,7 +38,7 @@ __global__ void __launch_bounds__(64)
     __shared__ alignas(128) float ring[2][kRows * kColumns];
     __shared__ uint64_t full[2], empty[2];
     const int thread = threadIdx.x;
-    const int readers = mistake == kTooFewArrivals ? 63 : 64;
+    const int readers = mistake == kTooFewArrivals ? 63 : mistake == kTooManyArrivals ? 65 : 64;
     if (thread == 0) {
         for (int s = 0; s < 2; ++s) {
             if (mistake != kNoInit) ptx::mbarrier_init(&full[s], 1);  // @init_full
@@ -70,6 +72,7 @@ __global__ void __launch_bounds__(64)
             for (int i = thread; i < kRows * kColumns; i += 64) total += ring[s][i];  // @read
         if (mistake != kNoReadFence) ptx::fence_proxy_async();
         if (mistake != kReleaseTooEarly && mistake != kNoRelease &&
+            !(mistake == kOneReleaseMissing && thread == 7 && box == 2) &&
             !(mistake == kNobodyWaits && box + 1 == boxes))
             ptx::mbarrier_arrive(&empty[s]);  // @release
         if (thread == 0 && box + 2 < boxes) fetch(box + 2);
@@ -114,11 +117,16 @@ TEST_F(Mbarriers, MistakesInARing) {
         {kNoExpect,
          {"cp_async_bulk_tensor: an earlier one of this line, of thread 0, is still writing there at "
           "@load..phase 1 of mbarrier full[0] is complete without..no mbarrier_arrive_expect_tx() has stated any bytes",
-          "2048 bytes more than expected have come (no mbarrier_arrive_expect_tx() has stated any bytes), 64 threads"}},
+          "phase 1, 64 threads waiting..2048 bytes have come (by the cp_async_bulk_tensor at @load), but no "
+          "mbarrier_arrive_expect_tx() has stated any bytes"}},
         {kExpectTooLittle,
-         {"full[0], set up at @init_full: phase 0, 0 of 1 arrivals and 512 bytes more"}},
+         {"full[0], set up at @init_full: phase 0, 64 threads waiting; its arrival has come (thread 0 at @expect); "
+          "1024 bytes have come (by the cp_async_bulk_tensor at @load), 512 more than the 512 bytes that are "
+          "expected by thread 0 at @expect"}},
         {kExpectTooMuch,
-         {"full[0], set up at @init_full: phase 0, 0 of 1 arrivals and 16 expected bytes"}},
+         {"full[0], set up at @init_full: phase 0, 64 threads waiting; its arrival has come (thread 0 at @expect); "
+          "1024 of the 1040 bytes that are expected by thread 0 at @expect have come (by the cp_async_bulk_tensor "
+          "at @load)"}},
         {kNoReadFence, {"no fence_proxy_async() after @read reads what @load writes"}},
         {kNoWait, late_load},
         {kNoToggle,
@@ -128,6 +136,13 @@ TEST_F(Mbarriers, MistakesInARing) {
           "mbarrier_wait_parity: phase 1 of mbarrier empty[0]..at @wait_empty..wait for ever; the wait at "
           "@wait_full on mbarrier full[0]..for parity 0, was over at once"}},
         {kNoRelease, {"deadlock..64 threads..@wait_empty for phase 0 of mbarrier empty[0]"}},
+        {kOneReleaseMissing,
+         {"empty[0], set up at @init_empty: phase 1, 1 thread waiting; 63 of 64 arrivals have come (threads 0 to "
+          "6 and 8 to 63 at @release); missing, as it came in the phase before, is that of thread 7 at @release: "
+          "thread 7 waits at @wait_full"}},
+        {kTooManyArrivals,
+         {"empty[0], set up at @init_empty: phase 0, 1 thread waiting; 64 of 65 arrivals have come (threads 0 to "
+          "63 at @release), and nobody else has ever arrived: is the 65 of its mbarrier_init() more"}},
         {kReleaseTooEarly, late_load},
         {kNoWaitForRelease,
          {late_load[0] + " (ring[0][0], block 0, thread 1 and thread 0's asynchronous write)",
@@ -142,7 +157,8 @@ TEST_F(Mbarriers, MistakesInARing) {
          {"the block ends..no thread has waited for the cp_async_bulk_tensor at @load"}},
         {kWrongBarrier,
          {"cp_async_bulk_tensor: phase 0 of mbarrier full[0]..1024 bytes came: more come..at @load",
-          "mbarrier full[1], set up at @init_full: phase 0, 0 of 1 arrivals and 1024 expected"}},
+          "mbarrier full[1], set up at @init_full: phase 0..; 0 of the 1024 bytes that are expected by thread 0 at "
+          "@expect have come"}},
     };
     expect_each(all, run_sum);
     run_sum(kWrongBarrier);  // in forward order the bytes arrive late
@@ -155,7 +171,10 @@ TEST_F(Mbarriers, MistakesInARing) {
     expect_some(
         {"deadlock..thread 0 waits at @wait_empty for phase 0 of mbarrier empty[0]; "
          "threads 1 to 63 wait at @wait_full for phase 1 of mbarrier full[0]..\n"
-         "..mbarrier full[0], set up at @init_full: phase 1, 1 of 1 arrivals"});
+         "..mbarrier full[0], set up at @init_full: phase 1, 63 threads waiting; its arrival has "
+         "not come; missing, as it came in the phase before, is that of thread 0 at @expect: thread "
+         "0 waits at @wait_empty..mbarrier empty[0], set up at @init_empty: phase 0, 1 thread "
+         "waiting; none of 64 arrivals has come"});
 }
 
 // Warps 1 and 2 wait for warp 0, and warp 3 waits for both before it writes again.
@@ -288,6 +307,19 @@ TEST_F(Mbarriers, Misuse) {
     emulator::set_architecture(75);
     misuse<<<1, 2>>>(kFine, global.data);
     expect_failure({"mbarrier_init: needs sm_90, not sm_75"});
+}
+
+__global__ void arrives_twice() {
+    __shared__ uint64_t full;
+    ptx::mbarrier_init(&full, 1);
+    for (int round = 0; round < 2; ++round) ptx::mbarrier_arrive_expect_tx(&full, 16);  // @arrives
+}
+
+TEST_F(Mbarriers, AWaitIsMissingBetweenTwoArrivals) {
+    arrives_twice<<<1, 1>>>();
+    expect_failure(
+        {"one arrival more than the 1 of phase 0 of mbarrier full..at @arrives..the "
+         "thread has arrived in this phase before, at @arrives, and a wait"});
 }
 
 // ---- Their names in reports ---------------------------------------------------------------------

@@ -3,7 +3,7 @@
 // Cause: blocks without data return before grid.sync(), which waits for all blocks of the grid.
 // Source: own
 // Says: deadlock: grid.sync() at
-// Says: waits for all blocks of the grid, but 1 of 3 have returned
+// Says: waits for all blocks of the grid, but 1 of 3 have returned, the last one block 2 at
 #include <cooperative_groups.h>
 #include <cstdio>
 __global__ void reverse(int* a, int* b, int n) {
@@ -11,7 +11,7 @@ __global__ void reverse(int* a, int* b, int n) {
 #ifdef FIXED
     if (i < n) a[i] = i;
 #else
-    if (i >= n) return;
+    if (i >= n) return;  // <- here
     a[i] = i;
 #endif
     cooperative_groups::this_grid().sync();  // <- here

@@ -2,7 +2,7 @@
 // Seen: hangs
 // Cause: a warp without work returns, but bar.sync 1, 64 still waits for its 32 threads.
 // Source: own
-// Says: a barrier to which 32 of 64 threads have arrived
+// Says: a barrier at which 32 of 64 threads have arrived: threads 0 to 31
 // Says: have returned at
 #include "common/ptx/ptx.cuh"
 __global__ void rows(const float* in, float* out, int n) {

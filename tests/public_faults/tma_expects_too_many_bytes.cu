@@ -3,7 +3,7 @@
 // Cause: the mbarrier expects the bytes of two tiles, and one copy brings those of one.
 // Source: https://sweetapi.com/biondizzle/nvfp4-megamoe-kernel/commits/commit/bd4f09d514a98472ddf550e444cbc2c033347498
 // Says: deadlock: no thread of block 0 can go on
-// Says: 0 of 1 arrivals and 1024 expected bytes to come
+// Says: 1024 of the 2048 bytes that are expected by thread 0 at
 #include "common/ptx/ptx.cuh"
 #include "common/tensor_map.h"
 __global__ void copy(const __grid_constant__ CUtensorMap map, float* out) {
@@ -15,7 +15,7 @@ __global__ void copy(const __grid_constant__ CUtensorMap map, float* out) {
 #ifdef FIXED
         ptx::mbarrier_arrive_expect_tx(&full, sizeof tile);
 #else
-        ptx::mbarrier_arrive_expect_tx(&full, 2 * sizeof tile);
+        ptx::mbarrier_arrive_expect_tx(&full, 2 * sizeof tile);  // <- here
 #endif
         ptx::cp_async_bulk_tensor(tile, &map, 0, 0, &full);
     }
