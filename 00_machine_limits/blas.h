@@ -96,7 +96,7 @@ void verify_blas(const OpenBlas& blas, const std::vector<Shape>& shapes, uint32_
                              });
 }
 
-// Times the product of n x n matrices, after one that is not counted. What was timed must be right
+// Times the product of n x n matrices, after one that is not counted. What was timed must be correct
 // within the error bound, at 128 x 128 elements. Throws Failure(kWrongResult).
 template <class T>
 Times time_blas(const OpenBlas& blas, int n, const std::vector<float>& A,

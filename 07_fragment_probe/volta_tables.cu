@@ -1,6 +1,6 @@
 // 07_fragment_probe/volta_tables: the article's tables of Volta's fragments, put to work.
 // mma.m8n8k4 was made for Volta's layout and newer chips still honour it, so a product filled and
-// read by a table is right only if the table is.
+// read by a table is correct only if the table is.
 #include <cuda_fp16.h>
 #include <mma.h>
 

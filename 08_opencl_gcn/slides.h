@@ -18,7 +18,7 @@ struct Listing {
     const char *slide, *file;
     int per_item;  // a work-item computes per_item x per_item elements; 1: with a guard
     bool rows_first;  // dimension 0 numbers the rows of C
-    bool right;
+    bool correct;
 };
 constexpr Listing kListings[] = {{"42", "42_naive", 1, false, true},
                                  {"44", "44_naive", 1, true, true},
@@ -78,10 +78,10 @@ private:
 
     // A wrong listing must give wrong elements, and must not depend on B.
     static Row row_of(const char* slide, const char* file, const std::vector<float>& C,
-                      const std::vector<float>& expected, bool uses_b, bool right = true) {
+                      const std::vector<float>& expected, bool uses_b, bool correct = true) {
         size_t wrong = 0;
         for (size_t i = 0; i < C.size(); ++i) wrong += !(C[i] == expected[i]);
-        if ((wrong == 0) != right || uses_b != right)
+        if ((wrong == 0) != correct || uses_b != correct)
             throw Failure(kWrongResult, format("%s: %zu of %zu elements differ from the sequential "
                                                "code's, and another B changes %s",
                                                file, wrong, C.size(), uses_b ? "them" : "nothing"));
@@ -96,8 +96,8 @@ private:
     Row add_vectors(int n) const {
         const int items = round_up(n + 1, kGroup);
         const std::vector<float> A = random_reals(n, 1), B = random_reals(n, 2);
-        std::vector<float> right(items, 7.0f), C = right;
-        vector_sum(A.data(), B.data(), right.data(), n);
+        std::vector<float> correct(items, 7.0f), C = correct;
+        vector_sum(A.data(), B.data(), correct.data(), n);
         OpenClArray A_device(n), B_device(n), C_device(items);
         A_device.upload(A);
         B_device.upload(B);
@@ -107,7 +107,7 @@ private:
             {in_use->queue, cl::NDRange(items), cl::NDRange(kGroup)}, A_device.data(),
             B_device.data(), C_device.data(), n);
         C_device.download(C);
-        return row_of("39", "39_vector_sum", C, right, true);
+        return row_of("39", "39_vector_sum", C, correct, true);
     }
 
     // The matrices of a product, and what launches it.
@@ -156,11 +156,11 @@ private:
         const std::vector<float> A = random_integers(size_t(s.M) * s.K, 1, 9);
         const std::vector<float> B = random_integers(size_t(s.K) * s.N, 2, 9);
         const std::vector<float> other = random_integers(size_t(s.K) * s.N, 3, 9);
-        std::vector<float> right(size_t(s.M) * s.N);
-        matmul(A.data(), B.data(), right.data(), s.M, s.N, s.K);
+        std::vector<float> correct(size_t(s.M) * s.N);
+        matmul(A.data(), B.data(), correct.data(), s.M, s.N, s.K);
         OnDevice on(what, s, kernel(what.file, "matmul"));
         const std::vector<float> C = on.multiply(A, B);
-        return row_of(what.slide, what.file, C, right, C != on.multiply(A, other), what.right);
+        return row_of(what.slide, what.file, C, correct, C != on.multiply(A, other), what.correct);
     }
 
     Row time(const Listing& what, Shape s) const {
@@ -171,7 +171,7 @@ private:
         const std::vector<float> A = random_reals(size_t(s.M) * s.K, options_.seed);
         const std::vector<float> B = random_reals(size_t(s.K) * s.N, options_.seed + 1);
         const std::vector<float> C = on.multiply(A, B);
-        if (what.right)
+        if (what.correct)
             with_context(what.file,
                          [&] { check_accuracy(s, A, B, C.data(), kFp32.unit_roundoff); });
         std::vector<float> ms;

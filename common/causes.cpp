@@ -20,7 +20,7 @@ struct Element {
     int row, col;
 };
 
-// A product that differs from the right one, and where.
+// A product that differs from the correct one, and where.
 struct Wrong : Came {
     explicit Wrong(const Came& came)
         : Came(came), differs(C.size(), false), unwritten(C.size(), false) {}
@@ -76,9 +76,9 @@ Flags full(const std::vector<int>& marked) {
 }
 
 // The elements that are marked, as a rectangle of rows and columns; "" if they are none. Because a
-// wrong element may be right by chance, a tenth of the wrong ones are exceptions. right: the right
-// ones are marked, not the wrong ones.
-std::string rectangle(Shape s, const Flags& marked, bool right) {
+// wrong element may be correct by chance, a tenth of the wrong ones are exceptions. correct: the
+// correct ones are marked, not the wrong ones.
+std::string rectangle(Shape s, const Flags& marked, bool correct) {
     std::vector<int> of_row(s.M, 0), of_col(s.N, 0);
     for (int row = 0; row < s.M; ++row)
         for (int col = 0; col < s.N; ++col)
@@ -92,8 +92,8 @@ std::string rectangle(Shape s, const Flags& marked, bool right) {
             holes += inside && !is;
             strays += !inside && is;
         }
-    const size_t few = std::count(marked.begin(), marked.end(), !right) / 10;
-    if (size < kFew || (right ? holes > 0 || strays > few : holes > few || strays > 0)) return "";
+    const size_t few = std::count(marked.begin(), marked.end(), !correct) / 10;
+    if (size < kFew || (correct ? holes > 0 || strays > few : holes > few || strays > 0)) return "";
     const auto all = [](const Flags& f) { return std::count(f.begin(), f.end(), false) == 0; };
     const std::string row = described("row", rows), col = described("column", cols);
     if (all(rows)) return all(cols) ? "" : col;
@@ -105,9 +105,9 @@ std::string rectangle(Shape s, const Flags& marked, bool right) {
 // in no simple place.
 std::string place(Shape s, const Flags& wrong) {
     if (const std::string in = rectangle(s, wrong, false); !in.empty()) return "in " + in;
-    Flags right = wrong;
-    right.flip();
-    const std::string but = rectangle(s, right, true);
+    Flags correct = wrong;
+    correct.flip();
+    const std::string but = rectangle(s, correct, true);
     return but.empty() ? "" : "everywhere but in " + but;
 }
 

@@ -1,5 +1,5 @@
 // Launches whose results are verified. The emulator runs them in several orders of the threads, and
-// a problem that it finds meanwhile, such as a race, is a failure even where the result is right.
+// a problem that it finds meanwhile, such as a race, is a failure even where the result is correct.
 // Implemented twice: machine_gpu.cu, machine_emulator.cpp.
 #pragma once
 
@@ -14,7 +14,7 @@
 // order. all: on the emulator, all orders even while it traces.
 int thread_orders(bool all = false);
 // The launches of each order stand between these two. end_order() throws Failure(kWrongResult) for
-// what a right result hides: a race, or a last launch whose traffic differs from what is stated.
+// what a correct result hides: a race, or a last launch whose traffic differs from what is stated.
 void begin_order(int order, unsigned seed);
 void end_order(const Traffic& stated);
 // Returns a Failure that was thrown between the two with the order of the threads in its message,

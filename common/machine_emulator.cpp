@@ -100,7 +100,8 @@ void begin_order(int number, unsigned seed) {
 
 void end_order(const Traffic& stated) {
     check_traffic(stated);
-    if (!counts().problems.empty()) throw Failure(kWrongResult, "the result is right, but by luck");
+    if (!counts().problems.empty())
+        throw Failure(kWrongResult, "the result is correct, but by luck");
     silence.reset();
 }
 

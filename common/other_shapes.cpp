@@ -22,7 +22,7 @@ std::string cause_by_shapes(Shape wrong, const Failure& failure, const std::vect
                             const Trial& trial) {
     constexpr double kMost = 0x1p25;  // products, which the emulator traces in a second
     const auto [M, N, K] = wrong;
-    const auto right = [&](int m, int n, int k) { return !trial({m, n, k}); };
+    const auto correct = [&](int m, int n, int k) { return !trial({m, n, k}); };
     std::string elsewhere;  // what is wrong at the first shape that can be launched
     for (const int tile : {1, 2, 4, 8, 16, 32, 64, 128, 256, 512}) {
         const int deep = std::min(tile, 64);
@@ -35,16 +35,16 @@ std::string cause_by_shapes(Shape wrong, const Failure& failure, const std::vect
             continue;
         }
         const int of_k =
-            smallest(deep, [&](int of) { return right(s.M, s.N, odd_multiple_from(K, of)); });
+            smallest(deep, [&](int of) { return correct(s.M, s.N, odd_multiple_from(K, of)); });
         s.K = odd_multiple_from(K, of_k);
         const int of_m =
-            smallest(tile, [&](int of) { return right(odd_multiple_from(M, of), s.N, s.K); });
+            smallest(tile, [&](int of) { return correct(odd_multiple_from(M, of), s.N, s.K); });
         s.M = odd_multiple_from(M, of_m);
         const int of_n =
-            smallest(tile, [&](int of) { return right(s.M, odd_multiple_from(N, of), s.K); });
+            smallest(tile, [&](int of) { return correct(s.M, odd_multiple_from(N, of), s.K); });
         s.N = odd_multiple_from(N, of_n);
         if (trial(s)) return "";
-        std::string said = "it is right at " + to_string(s);
+        std::string said = "it is correct at " + to_string(s);
         std::vector<std::string> limits;
         for (const auto& [name, of] : {std::pair("M", of_m), {"N", of_n}, {"K", of_k}})
             if (of > 1) limits.push_back(format("%s is a multiple of %d", name, of));
@@ -62,9 +62,9 @@ std::string cause_by_shapes(Shape wrong, const Failure& failure, const std::vect
         return said;
     }
     for (const int edge : {16, 64, 256})
-        if (right(edge, edge, edge))
+        if (correct(edge, edge, edge))
             return format(
-                "it is right at %d x %d x %d: is one of M, N and K taken for another one?", edge,
+                "it is correct at %d x %d x %d: is one of M, N and K taken for another one?", edge,
                 edge, edge);
     return failure.code == kDeviceFailed && !elsewhere.empty() ? "it is wrong at " + elsewhere : "";
 }

@@ -75,7 +75,7 @@ TEST(Causes, Layouts) {
              [N = N](int k, int col) {
                  return size_t(k / 8 * 8 + col % 8) * N + col / 8 * 8 + k % 8;
              }));
-    EXPECT_EQ(read(in_a, in_b), "") << "it is right";
+    EXPECT_EQ(read(in_a, in_b), "") << "it is correct";
     const Faulty right(kShape);
     x.set([&](int row, int col) {
         const int place = row * x.shape.N + col;
@@ -178,7 +178,7 @@ TEST(Causes, NothingIsGuessed) {
     }
     x.set(
         [&](int row, int col) { return right.C[row * x.shape.N + col] + (row != 7 || col != 9); });
-    EXPECT_EQ(x.cause(), "") << "one element is right by chance";
+    EXPECT_EQ(x.cause(), "") << "one element is correct by chance";
     x.C = right.C;
     x.C[100] += 1;
     EXPECT_EQ(x.cause(), "");
@@ -193,7 +193,7 @@ TEST(Causes, NothingIsGuessed) {
     EXPECT_EQ(tiny.cause(), "") << "four elements may agree by chance";
 }
 
-// What is said of a kernel that is wrong at 7 x 5 x 3, and right at some shapes.
+// What is said of a kernel that is wrong at 7 x 5 x 3, and correct at some shapes.
 std::string said_of(const std::function<bool(Shape)>& right, ExitCode code = kWrongResult) {
     const Failure wrong(code, "wrong");
     return cause_by_shapes(
@@ -206,13 +206,13 @@ std::string said_of(const std::function<bool(Shape)>& right, ExitCode code = kWr
 TEST(Causes, OtherShapes) {
     const std::string multiples = said_of([](Shape s) { return s.M % 16 == 0 && s.K % 4 == 0; });
     expect_said(
-        "it is right at 16 x 5 x 4, and wrong unless M is a multiple of 16 and K is a multiple of 4;",
+        "it is correct at 16 x 5 x 4, and wrong unless M is a multiple of 16 and K is a multiple of 4;",
         multiples);
     expect_said("#define MULTIPLES 16, 1, 4", multiples);
     EXPECT_EQ(multiples.find("it is wrong"), std::string::npos) << multiples;
     expect_said("it is wrong at 256 x 256 x 256: wrong",
                 said_of([](Shape s) { return s.M % 16 == 0 && s.K < 100; }));
-    expect_said("it is right at 16 x 16 x 16: is one of M, N and K taken for another",
+    expect_said("it is correct at 16 x 16 x 16: is one of M, N and K taken for another",
                 said_of([](Shape s) { return s.M == s.N && s.N == s.K; }));
     EXPECT_EQ(said_of([](Shape) { return false; }), "");
     EXPECT_EQ(said_of([](Shape) { return false; }, kDeviceFailed),

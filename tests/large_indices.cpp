@@ -1,4 +1,4 @@
-// Tests that a stage is right at both ends of matrices with more than 2^32 elements. Only the first
+// Tests that a stage is correct at both ends of matrices with more than 2^32 elements. Only the first
 // and the last block run: an index that was truncated to 32 bits reads or writes the wrong address,
 // as on a GPU.
 //
@@ -111,7 +111,7 @@ static void verify_all(Launcher<In, Out> launch, const Facts& facts) {
     if (!not_tried.empty())
         throw Failure(kNoGpu, format("not tried: %s: its blocks go on after %.0f million accesses",
                                      not_tried.c_str(), kAccesses * 1e-6));
-    std::printf("right at both ends of matrices with more than 2^32 elements\n");
+    std::printf("correct at both ends of matrices with more than 2^32 elements\n");
 }
 
 template <class In, class Out>

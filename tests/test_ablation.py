@@ -1,4 +1,4 @@
-"""The variants of the stages that ./run ablation times, each without a part, are right: on the emulator, traced, at
+"""The variants of the stages that ./run ablation times, each without a part, are correct: on the emulator, traced, at
 shapes that no tile divides, with aligned rows and without. So they are exact and free of races, and their traffic is
 what their formulas state."""
 import re

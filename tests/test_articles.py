@@ -91,7 +91,7 @@ def output_of(command):
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.claim)
 def test_row(row):
     assert row.verdict in claims.VERDICTS, f"'{row.verdict}' is no verdict"
-    commands, figures = code(row.commands), code(f"{row.right} {row.shows}")
+    commands, figures = code(row.commands), code(f"{row.correct} {row.shows}")
     kept = [figure for figure in figures if re.match(r"\w+\.txt: ", figure)]  # kept output of programs
     of_csv = [figure for figure in figures if SELECTOR.fullmatch(figure)]
     printed = [" ".join(figure.split()) for figure in figures if figure not in (*kept, *of_csv)]

@@ -95,7 +95,7 @@ def test_a_count_is_of_the_statement_that_begins_in_a_line():
 
 
 def test_a_program_prints_its_counts(tmp_path):
-    task = "```goals\nright\nlines_visited >= 32\npredict lane_of_row_13 = 14\n```\n"
+    task = "```goals\ncorrect\nlines_visited >= 32\npredict lane_of_row_13 = 14\n```\n"
     given = exercises.exercise(FIRST.page, 1, "", task)
     path = tmp_path / given.file
 

@@ -7,7 +7,7 @@ finds nothing in the corrected program. The first lines of a program are
     // Source: the report's address, or "own".
     // Says: words of the message that names the cause (one line for each message).
 
-A kernel that is right but slow has "// Hint:" instead of "// Says:". Each line that the message names ends in
+A kernel that is correct but slow has "// Hint:" instead of "// Says:". Each line that the message names ends in
 "// <- here". With -DFIXED the file is the corrected program."""
 import concurrent.futures
 import os

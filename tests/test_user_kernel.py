@@ -85,7 +85,7 @@ void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C
 
 
 def test_first_kernel(own):
-    """The whole file on the page is right, also in the first two of its tests: its grid is not for large indices."""
+    """The whole file on the page is correct, also in the first two of its tests: its grid is not for large indices."""
     text = re.search(r"(?s)```cpp\n(.*?)```", (ROOT / "docs/own_kernel.md").read_text())[1]
     run = own(text)
     assert run.returncode == 0 and "Nearest by its counts: 01_naive." in run.stdout, run.stdout + run.stderr

@@ -1,4 +1,4 @@
-// The verifier must reject every wrong result, at any size, and accept every right one.
+// The verifier must reject every wrong result, at any size, and accept every correct one.
 #include "00_machine_limits/sweep.h"
 #include "common/operands.h"
 #include "common/options.h"
@@ -105,7 +105,7 @@ TEST(Exact, FindsOneWrongElementAnywhereAt8192) {
             x.C[at] = right;
         }
     }
-    std::swap(x.C[100], x.C[101]);  // two wrong elements whose sum is right
+    std::swap(x.C[100], x.C[101]);  // two wrong elements whose sum is correct
     EXPECT_NE(x.check(), "");
 }
 

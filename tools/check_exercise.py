@@ -28,7 +28,7 @@ SECONDS = 30  # after which a program does not end
 LINES = 14  # of a program's message
 COLUMNS = 78  # of what is said below the table, which is indented
 ELEMENT = {"fp32": 4, "fp16": 2}
-TOO_LITTLE = "The result is right, but not by the kernels: they load fewer bytes than A and B have."
+TOO_LITTLE = "The result is correct, but not by the kernels: they load fewer bytes than A and B have."
 OTHER = "another program"  # stands in place of a count
 COMPILING = 120  # seconds, for a kernel in OpenCL, which the device compiles
 
@@ -150,23 +150,23 @@ def check_product(exercise, file):
         if run.returncode == 0:
             counts = list(csv.DictReader(of_rows.read_text().splitlines()))[-1]
             lines = list(csv.DictReader(of_lines.read_text().splitlines()))
-    right = run.returncode == 0
-    if not right:
+    correct = run.returncode == 0
+    if not correct:
         said = message(run, file)
     elif loads_too_little(counts, ELEMENT[about["types"][0]]):
-        right, said = False, TOO_LITTLE
+        correct, said = False, TOO_LITTLE
     for goal in exercise.goals:
-        if goal.kind == "large indices" and right:
+        if goal.kind == "large indices" and correct:
             large = started([kernel.emulated("indices"), "--both-ends"])
             rows.append((goal, *yes(large.returncode == 0)))
             said = said or (message(large, file) if large.returncode else "")
         elif goal.kind == "large indices":
             rows.append((goal, False, ""))
         else:
-            rows.append(row_of(goal, right, lambda goal: counted_of(goal, counts, lines, text), text))
+            rows.append(row_of(goal, correct, lambda goal: counted_of(goal, counts, lines, text), text))
     if any(what == OTHER for _, _, what in rows):
         said = said or "The prediction is about the program as it was; --reset begins anew."
-    if unmet := [goal.what for goal, met, _ in rows if right and goal.kind == "count" and not met]:
+    if unmet := [goal.what for goal, met, _ in rows if correct and goal.kind == "count" and not met]:
         said = said or costly(unmet[0], lines, text)
     return Verdict(rows, said)
 
@@ -175,11 +175,11 @@ def yes(met):
     return met, "yes" if met else "no"
 
 
-def row_of(goal, right, count, text):
+def row_of(goal, correct, count, text):
     """The table's row for a goal about the result or a count. count(goal): what the program counted, or None."""
-    if goal.kind == "right":
-        return goal, *yes(right)
-    return goal, *(judged(goal, count(goal), text) if right else (False, "-"))
+    if goal.kind == "correct":
+        return goal, *yes(correct)
+    return goal, *(judged(goal, count(goal), text) if correct else (False, "-"))
 
 
 def loads_too_little(row, element):
@@ -226,10 +226,10 @@ def check_opencl(exercise, file):
     counts = dict(zip("mnk", shape.split("x"))) | bytes_moved(simulated.stdout)
     runs = (verified, simulated) if verified.returncode == 3 else (simulated, verified)  # 3: it does not compile
     failed = next((run for run in runs if run.returncode or run is simulated and run.stderr), None)
-    right = not failed and not loads_too_little(counts, ELEMENT["fp32"])
-    said = report(failed, program, exercise, file) if failed else "" if right else TOO_LITTLE
+    correct = not failed and not loads_too_little(counts, ELEMENT["fp32"])
+    said = report(failed, program, exercise, file) if failed else "" if correct else TOO_LITTLE
     text = file.read_text(errors="replace")
-    return Verdict([row_of(goal, right, lambda goal: counted_of(goal, counts, [], text), text)
+    return Verdict([row_of(goal, correct, lambda goal: counted_of(goal, counts, [], text), text)
                     for goal in exercise.goals], said)
 
 
@@ -256,11 +256,11 @@ def check_program(exercise, file):
     run = started([program, *exercise.settings.get("options", "").split()])
     del os.environ["EMULATOR_SUMMARY"]
     run.stderr = textwrap.dedent(run.stdout.partition("\nThe emulator found:\n")[2]) or run.stderr
-    text, right = file.read_text(errors="replace"), run.returncode == 0
+    text, correct = file.read_text(errors="replace"), run.returncode == 0
     if any(goal.kind == "large indices" for goal in exercise.goals):
         raise InvalidInput(f"{exercise.where()}: 'large indices' is a goal of a product")
-    rows = [row_of(goal, right, lambda goal: printed(goal.what, run.stdout), text) for goal in exercise.goals]
-    return Verdict(rows, "" if right else message(run, file))
+    rows = [row_of(goal, correct, lambda goal: printed(goal.what, run.stdout), text) for goal in exercise.goals]
+    return Verdict(rows, "" if correct else message(run, file))
 
 
 def check(exercise, file):

@@ -5,12 +5,12 @@ A page has a section for each exercise, "## 1. Title", which begins with the tas
 
     program: 03_shared_blocking/matmul.cu   the source that the reader gets a copy of; without it Start has a program
     shape: 128x128x128                      at which accesses are counted
-    right                                   a goal: the product is right, at many shapes, in each order of the threads
+    correct                                 a goal: the product is correct, at many shapes, in each order of the threads
     bank_conflict_factor <= 1               a goal: a count, a column of the program's CSV; a program with a main() of
                                             its own prints it, "bank conflict factor: 1"
     wavefronts per load of Bs <= 1          a goal: of the lines that name Bs; also sectors, and store to
     predict barriers_per_block = 16         a goal: the reader types the count before it is shown
-    large indices                           a goal: right where indices of elements pass 2^31
+    large indices                           a goal: correct where indices of elements pass 2^31
     also: 1x1x64                            further shapes at which the product is verified
     options: --config 64x64                 further words for the program
 
@@ -37,7 +37,7 @@ NAMES = ("program", "shape", "also", "options")  # of a goals block's settings
 
 
 class Goal(NamedTuple):
-    kind: str  # right, large indices, count, predict
+    kind: str  # correct, large indices, count, predict
     what: str = ""  # the count
     compare: str = ""  # <=, >= or =
     asked: float = 0
@@ -46,8 +46,8 @@ class Goal(NamedTuple):
         if self.kind == "count":
             words = {"<=": "at most", ">=": "at least", "=": "exactly"}[self.compare]
             return f"{spoken(self.what)}: {words} {figure(self.asked)}"
-        return {"predict": f"your prediction: {spoken(self.what)}", "right": "right at every shape, no race",
-                "large indices": "right with indices beyond 2^31"}[self.kind]
+        return {"predict": f"your prediction: {spoken(self.what)}", "correct": "correct at every shape, no race",
+                "large indices": "correct with indices beyond 2^31"}[self.kind]
 
     def met(self, counted):
         return {"<=": counted <= self.asked + 0.005, ">=": counted >= self.asked - 0.005,
@@ -141,7 +141,7 @@ def predicted(text, goal):
 
 
 def goal_of(line, where):
-    if line in ("right", "large indices"):
+    if line in ("correct", "large indices"):
         return Goal(line)
     kind = "predict" if line.startswith("predict ") else "count"
     limit = LIMIT.fullmatch(line.removeprefix("predict "))

@@ -33,8 +33,8 @@ Examples: ./run 03 --size 4096; ./run --sizes 1024:8192:1024 --csv ladder.csv; .
 fury-x"""),
     "learn": ("./run learn [NN/K]", "take the next exercise, or that one", """\
 Copies a small program with a hole or a mistake to learn/, and checks it whenever you save it, until its goals are met:
-a right product, fewer wavefronts, a count that you predicted. --hint says more each time, --solution shows all, --list
-lists the exercises, --reset begins anew, --once checks once. Needs no GPU."""),
+a correct product, fewer wavefronts, a count that you predicted. --hint says more each time, --solution shows all,
+--list lists the exercises, --reset begins anew, --once checks once. Needs no GPU."""),
     "new": ("./run new mine.cu --from NN", "begin a stage of your own with a copy of one", "It overwrites no file."),
     "diff": ("./run diff [NN [NN]]", "show what a step changes; all steps in a list", """\
 diff 04 shows each step of that stage, diff 03 04 compares two directly, diff alone lists how many lines every step

@@ -131,7 +131,7 @@ struct Outcome {
     Clocks clocks;
 };
 
-// Launches the kernel: is all of D right, and nothing written around it? Where it has no code,
+// Launches the kernel: is all of D correct, and nothing written around it? Where it has no code,
 // outcome.ran stays as it was. repeat: timed chains, 0 for none.
 template <class P>
 void run(const Problem<P>& problem, const Layout& layout, bool c_by_rows, GpuTimer& timer,

@@ -1,6 +1,6 @@
 // What is ordered between streams: vector clocks that count the operations of each stream. The
 // emulator carries out all operations in the order of the calls, whatever stream they are in. A
-// program may therefore come to the right result though nothing makes a GPU wait, and that is
+// program may therefore come to the correct result though nothing makes a GPU wait, and that is
 // reported.
 //
 // An operation comes after everything that its stream has waited for by events, and after

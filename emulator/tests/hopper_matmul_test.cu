@@ -1,6 +1,6 @@
 // All of Hopper's instructions together, traced: a matrix product in the form of fast kernels. A
 // cluster of two blocks shares B by multicast, a producer fills the stages of a pipeline, two
-// warpgroups multiply, and bulk stores write C. The right kernel causes no report, and each mistake
+// warpgroups multiply, and bulk stores write C. The correct kernel causes no report, and each mistake
 // causes one.
 #include "common/ptx/hopper.cuh"
 #include "device.h"
@@ -111,7 +111,7 @@ __global__ void CLUSTER_DIMS(2, 1, 1) __launch_bounds__(384)
     if (thread == 0) ptx::cp_async_bulk_wait_group<0>();
 }
 
-// Returns whether C = A * B, of small integers, is right. The product is computed twice.
+// Returns whether C = A * B, of small integers, is correct. The product is computed twice.
 bool run(Mistake mistake) {
     constexpr int M = 2 * kTileM - 5, N = kTileN, K = 128;
     std::vector<half> a(M * K), b(K * N);

@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(64)
 }
 
 constexpr int kBoxes = 5;
-// Returns whether the sums are right.
+// Returns whether the sums are correct.
 bool run_sum(Mistake mistake) {
     std::vector<float> in(kBoxes * kRows * kColumns), expected(64);
     for (size_t i = 0; i < in.size(); ++i) {

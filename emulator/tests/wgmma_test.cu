@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(128) multiply(Mistake mistake, float* out) {
     for (int i = 0; i < kN / 2; ++i) out[i * 128 + thread] = d[i / 8][i % 8];
 }
 
-// Returns whether every element is right.
+// Returns whether every element is correct.
 bool run(Mistake mistake) {
     Device<float> out(64 * kN, 128.f);
     multiply<<<1, 128>>>(mistake, out.data);

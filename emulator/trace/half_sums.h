@@ -5,7 +5,7 @@
 #include <vector>
 
 namespace emulator::half_sums {
-// A line for each instruction with many such additions. A right program may have some.
+// A line for each instruction with many such additions. A correct program may have some.
 std::vector<std::string> notes();
 void reset();
 }  // namespace emulator::half_sums

@@ -1,4 +1,4 @@
-// The tiled product is right for one step of K and wrong, differently each time, for more.
+// The tiled product is correct for one step of K and wrong, differently each time, for more.
 // Seen: differs
 // Cause: the second barrier of the loop is missing: fast threads load the next tiles while slow ones still read.
 // Source: https://github.com/csarofeen/pytorch/issues/380

@@ -1,4 +1,4 @@
-// The result on the host is all zeros, although the kernel is right.
+// The result on the host is all zeros, although the kernel is correct.
 // Seen: fails
 // Cause: it is copied with cudaMemcpyHostToDevice, and nobody looks at the copy's error.
 // Source: https://github.com/rusty1s/pyg_autoscale/issues/19

@@ -1,6 +1,6 @@
-// The double-buffered kernel is right but for the last tile of K, which adds garbage.
+// The double-buffered kernel is correct but for the last tile of K, which adds garbage.
 // Seen: cp_async
-// Cause: __pipeline_wait_prior(1) is right while a next tile is in flight; for the last tile nothing follows it.
+// Cause: __pipeline_wait_prior(1) is correct while a next tile is in flight; for the last tile nothing follows it.
 // Source: https://github.com/xlite-dev/LeetCUDA/pull/75
 // Says: has not brought yet
 // Says: leaves the last group under way, and the copy is in it

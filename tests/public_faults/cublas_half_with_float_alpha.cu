@@ -1,4 +1,4 @@
-// The product of half matrices is 0 with compute type CUDA_R_16F, and right with CUDA_R_32F.
+// The product of half matrices is 0 with compute type CUDA_R_16F, and correct with CUDA_R_32F.
 // Seen: fails
 // Cause: alpha and beta are floats, but a product that is computed in half takes halves.
 // Source: https://github.com/NVIDIA/DeepLearningExamples/issues/143

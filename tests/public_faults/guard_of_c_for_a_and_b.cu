@@ -1,4 +1,4 @@
-// The product is wrong for 100 x 100 matrices, and right for large ones.
+// The product is wrong for 100 x 100 matrices, and correct for large ones.
 // Seen: wrong_product
 // Cause: the guard of C's row and column is used for the loads of A and B, whose index along K has none.
 // Source: https://github.com/Cjkkkk/CUDA_gemm/issues/6

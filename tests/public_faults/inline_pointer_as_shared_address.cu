@@ -1,4 +1,4 @@
-// ldmatrix in inline PTX ends with an illegal address, though the pointer is right.
+// ldmatrix in inline PTX ends with an illegal address, though the pointer is correct.
 // Seen: crashes
 // Cause: ldmatrix takes an address of shared memory, and gets the lower half of a generic pointer.
 // Source: own

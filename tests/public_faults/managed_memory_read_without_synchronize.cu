@@ -1,4 +1,4 @@
-// Managed memory still holds the old values when the host reads it; with a cudaMemcpy() in between it is right.
+// Managed memory still holds the old values when the host reads it; with a cudaMemcpy() in between it is correct.
 // Seen: stale
 // Cause: a launch returns at once; the host reads managed memory before the kernel has written it.
 // Source: https://cuda-memory-management-516dfd.pages.code.europa.eu/episodes/CUDA-MM-1-ManagedMemory

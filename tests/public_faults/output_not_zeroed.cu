@@ -1,4 +1,4 @@
-// My kernel is right on one machine and wrong on another one, and sometimes it prints nan.
+// My kernel is correct on one machine and wrong on another one, and sometimes it prints nan.
 // Seen: unset
 // Cause: it adds to an array that comes from cudaMalloc and was never set to zero.
 // Source: https://github.com/NVIDIA/cuda-quantum/pull/2475

@@ -1,4 +1,4 @@
-// The product is wrong for K = 24, with no error and no warning; multiples of 16 are right.
+// The product is wrong for K = 24, with no error and no warning; multiples of 16 are correct.
 // Seen: wrong_product
 // Cause: the loop runs over K / 16 whole tiles, and leaves out the rest of K.
 // Source: https://github.com/tile-ai/tilelang/issues/2381

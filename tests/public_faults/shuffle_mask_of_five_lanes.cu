@@ -1,4 +1,4 @@
-// A sum by shuffles is right on an A100 and wrong on an H100.
+// A sum by shuffles is correct on an A100 and wrong on an H100.
 // Seen: wrong_result
 // Cause: 0x1f is 31, the last lane's number. A mask has a bit for each lane: 0x1f names lanes 0 to 4.
 // Source: https://github.com/NVIDIA/cutlass/issues/1094

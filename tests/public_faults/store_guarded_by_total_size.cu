@@ -1,4 +1,4 @@
-// The product is right for multiples of the tile only; otherwise the first columns of some rows are wrong.
+// The product is correct for multiples of the tile only; otherwise the first columns of some rows are wrong.
 // Seen: wrong_product
 // Cause: the store is guarded by C's total size, so that columns past N land in the next row.
 // Source: https://github.com/AyakaGEMM/Hands-on-GEMM/issues/8

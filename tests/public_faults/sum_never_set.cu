@@ -1,4 +1,4 @@
-// The sum is a huge negative number, or right in one build and wrong in the next.
+// The sum is a huge negative number, or correct in one build and wrong in the next.
 // Seen: unset
 // Cause: the variable in which a thread adds up is never set to 0.
 // Source: https://github.com/llvm/torch-mlir/pull/65

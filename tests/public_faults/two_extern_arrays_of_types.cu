@@ -1,4 +1,4 @@
-// Sorting pairs in shared memory: the values come out right, and the keys are the values' bits.
+// Sorting pairs in shared memory: the values come out correct, and the keys are the values' bits.
 // Seen: wrong_result
 // Cause: keys and values are two extern __shared__ arrays of different types, which both begin at 0.
 // Source: https://doc.qt.io/axivion/reference/analysis_configuration/CUDA-3.4.html

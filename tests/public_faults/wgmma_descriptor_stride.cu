@@ -1,4 +1,4 @@
-// The first eight rows of every tile are right, all others are wrong.
+// The first eight rows of every tile are correct, all others are wrong.
 // Seen: hopper
 // Cause: the descriptor's stride is 128 bytes, one row; from one group of eight rows to the next it is 1024.
 // Source: own

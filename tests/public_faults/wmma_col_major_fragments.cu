@@ -1,4 +1,4 @@
-// WMMA gives a wrong product, though the layouts and ldm look right.
+// WMMA gives a wrong product, though the layouts and ldm look correct.
 // Seen: wrong_product
 // Cause: A and B are stored row by row, and their fragments say col_major.
 // Source: https://forums.developer.nvidia.com/t/wmma-load-mma-sync-api/265654

@@ -1,4 +1,4 @@
-// Bank conflicts are gone with rows of 17 elements, and so are the right results of WMMA.
+// Bank conflicts are gone with rows of 17 elements, and so are the correct results of WMMA.
 // Seen: wrong_product
 // Cause: ldm must be a multiple of 8 for half; a padding of one element does not keep that.
 // Source: own

@@ -1,9 +1,9 @@
-// My product is right for square matrices, and wrong as soon as m, n and k differ.
+// My product is correct for square matrices, and wrong as soon as m, n and k differ.
 // Seen: wrong_product
 // Cause: rows of B are N elements long, and the kernel takes them to be K long.
 // Source: https://github.com/tpoisonooo/how-to-optimize-gemm/issues/19
 // Says: B is read at [row * K + col], not at [row * N + col]
-// Says: it is right at 16 x 16 x 16
+// Says: it is correct at 16 x 16 x 16
 __global__ void multiply(int M, int N, int K, const float* A, const float* B, float* C) {
     int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
     if (row >= M || column >= N) return;

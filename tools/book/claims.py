@@ -2,7 +2,7 @@
 
 A row is below a heading of its article:
 
-    - <a id="c14"></a>**14** · *corrected* · what the article says → what is right\\
+    - <a id="c14"></a>**14** · *corrected* · what the article says → what is correct\\
       the commands that show it\\
       what they print, and why
 
@@ -35,7 +35,7 @@ VERDICTS = (
 WRONG, NOT_RUN = ("corrected", "a slip"), ("a slip", "out of reach")
 ANCHOR = re.compile(r'(?m)^- (?:<a id="\w+"></a>)?\*\*(\d+\w*)\*\* · ')  # begins a row
 CLAIM_LINK = re.compile(r"\[(claims? (\d+\w*)[^\]]*)\]\((\w+\.md)(?:#\w+)?\)")  # in the index
-Row = collections.namedtuple("Row", "page title heading claim verdict says right commands shows")
+Row = collections.namedtuple("Row", "page title heading claim verdict says correct commands shows")
 
 
 def number(claim):
@@ -95,12 +95,12 @@ def verdicts(rows):
 
 def corrected(rows):
     for (page, title), found in itertools.groupby(
-        (row for row in rows if row.right), lambda row: (row.page, row.title)
+        (row for row in rows if row.correct), lambda row: (row.page, row.title)
     ):
         yield f"\n## {title}\n"
         for row in found:
             yield textwrap.fill(
-                f"- [**{row.claim}**]({page.name}#c{row.claim}) · {row.says} → {row.right}",
+                f"- [**{row.claim}**]({page.name}#c{row.claim}) · {row.says} → {row.correct}",
                 128,
                 subsequent_indent="  ",
                 break_long_words=False,

@@ -22,7 +22,7 @@ class Fault:
         self.cause, = self.field(text, "Cause")
         self.source, = self.field(text, "Source")
         self.says = self.field(text, "Says")  # words of messages about an error
-        self.hints = self.field(text, "Hint")  # words of advice on a right program
+        self.hints = self.field(text, "Hint")  # words of advice on a correct program
         self.marked = [number for number, line in enumerate(text.splitlines(), 1) if line.endswith("// <- here")]
 
     @staticmethod
