@@ -1,4 +1,4 @@
-"""Editors find the headers: clangd, which they use, reads these files by ROOT/.clangd without an error."""
+"""Editors find the headers: clangd, which they use, parses these files with ROOT/.clangd without an error."""
 import os
 
 import pytest
