@@ -13,6 +13,7 @@
 #include "emulator/api/host_memory.h"
 #include "emulator/api/streams.h"
 #include "emulator/api/synchronize.h"
+#include "emulator/api/variables.h"
 #include "emulator/engine/accesses.h"
 #include "emulator/engine/settings.h"
 #include "emulator/engine/unset_variables.h"
@@ -21,10 +22,6 @@
 #include "emulator/include/cuda_runtime.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
-#include "emulator/trace/symbols.h"
-
-extern "C" __attribute__((weak)) char __start_cuda_device, __stop_cuda_device;  // by the linker
-extern "C" __attribute__((weak)) char __start_cuda_constant, __stop_cuda_constant;
 
 namespace emulator {
 namespace {
@@ -259,6 +256,14 @@ static cudaError_t copy(const char* call, void* to, const void* from, size_t byt
     if (bytes == 0) return cudaSuccess;
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    if (to_device && is_name_of_variable(to))
+        return refuse(
+            call, cudaErrorInvalidValue,
+            "the destination is " + name_of_variable(to) + ": cudaMemcpyToSymbol() takes the name");
+    if (from_device && is_name_of_variable(from))
+        return refuse(
+            call, cudaErrorInvalidValue,
+            "the source is " + name_of_variable(from) + ": cudaMemcpyFromSymbol() takes the name");
     const bool to_fits = in_bounds(to, bytes, !to_device);
     if (!to_fits || !in_bounds(from, bytes, !from_device)) {
         const auto owner = [](const void* p) {
@@ -279,8 +284,10 @@ static cudaError_t copy(const char* call, void* to, const void* from, size_t byt
     std::memmove(to, from, bytes);
     written::note_copy(to, from, bytes, call, caller, streams::place_in_stream());
     const Allocation* const source = find_allocation(reinterpret_cast<uintptr_t>(from));
-    if (source && !find_allocation(reinterpret_cast<uintptr_t>(to)))
+    if (source && !find_allocation(reinterpret_cast<uintptr_t>(to))) {
         find_unset_variables(*source, from, bytes);
+        note_addresses(to, bytes);
+    }
     return cudaSuccess;
 }
 
@@ -323,6 +330,9 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
 static cudaError_t fill(const char* call, void* to, int value, size_t bytes, const void* caller) {
     if (const cudaError_t error = may_start()) return error;
     if (bytes == 0) return cudaSuccess;
+    if (is_name_of_variable(to))
+        return refuse(call, cudaErrorInvalidValue,
+                      "it gets " + name_of_variable(to) + ": cudaGetSymbolAddress() gives that");
     if (!in_bounds(to, bytes, false)) return refuse_bytes(call, bytes, "in", to);
     const DeviceMemoryOpen open;
     streams::copy(call, caller, to, nullptr, bytes, host_waits(to));
@@ -363,28 +373,4 @@ cudaError_t emulator::call_library(const char* name, const std::vector<Region>& 
         for (size_t row = 0; r.writes && row < r.rows; ++row)
             written::mark_all(static_cast<const char*>(r.begin) + row * r.pitch, r.width);
     return cudaSuccess;
-}
-
-size_t emulator::size_of_variable(const void* symbol) {
-    const auto address = reinterpret_cast<uintptr_t>(symbol);
-    const auto in = [=](const char& begin, const char& end) {
-        return address - reinterpret_cast<uintptr_t>(&begin) < size_t(&end - &begin);
-    };
-    const Symbol* const found = find_symbol(address);
-    return found && (in(__start_cuda_device, __stop_cuda_device) ||
-                     in(__start_cuda_constant, __stop_cuda_constant))
-               ? found->size
-               : 0;
-}
-
-cudaError_t emulator::find_variable(const void* symbol, size_t offset, size_t bytes, void** place,
-                                    const char* call, const char* file, int line) {
-    *place = static_cast<char*>(const_cast<void*>(symbol)) + offset;
-    const size_t size = size_of_variable(symbol);
-    if (size && offset <= size && bytes <= size - offset) return cudaSuccess;
-    report_aloud(std::string(call) + " at " + short_path(file) + ":" + std::to_string(line) +
-                 (size ? ": the variable has " + std::to_string(size) + " bytes, not " +
-                             std::to_string(bytes) + " from " + std::to_string(offset) + " on"
-                       : ": takes a __device__ or __constant__ variable, not its address or name"));
-    return set_last_error(size ? cudaErrorInvalidValue : cudaErrorInvalidSymbol);
 }

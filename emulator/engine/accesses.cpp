@@ -12,6 +12,7 @@
 #include "emulator/engine/hooks.h"
 #include "emulator/engine/names.h"
 #include "emulator/engine/races.h"
+#include "emulator/engine/sections.h"
 #include "emulator/engine/settings.h"
 #include "emulator/engine/stacks.h"
 #include "emulator/engine/threads.h"
@@ -23,11 +24,8 @@
 #include "emulator/trace/requests.h"
 #include "emulator/trace/symbols.h"
 
-// Symbols that the linker defines: the program's code, its writable data, and in the data the
-// __constant__ and __device__ variables (null if there are none).
+// Symbols that the linker defines: the program's code and its writable data.
 extern "C" char __executable_start, etext, __data_start, _end;
-extern "C" __attribute__((weak)) char __start_cuda_constant, __stop_cuda_constant;
-extern "C" __attribute__((weak)) char __start_cuda_device, __stop_cuda_device;
 
 namespace emulator {
 
@@ -40,10 +38,6 @@ using trace::Kind;
 uintptr_t number(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 const uintptr_t kImageBegin = number(&__executable_start), kCodeEnd = number(&etext);
 const uintptr_t kDataBegin = number(&__data_start), kDataEnd = number(&_end);
-const uintptr_t kConstantBegin = number(&__start_cuda_constant);
-const uintptr_t kConstantEnd = number(&__stop_cuda_constant);
-const uintptr_t kDeviceBegin = number(&__start_cuda_device);
-const uintptr_t kDeviceEnd = number(&__stop_cuda_device);
 
 struct Memory {
     Allocation static_shared{kDataBegin, kDataEnd}, dynamic_shared;
@@ -68,10 +62,10 @@ inline Region find_region(uintptr_t address, unsigned thread, uintptr_t pc,
     if (contains(recent, address)) return Region::global;
     if (address - stacks_begin < stacks_bytes)
         return stack_owner(address) == thread ? Region::untraced : Region::none;
-    if (contains(memory.static_shared, address) &&
-        address - kDeviceBegin >= kDeviceEnd - kDeviceBegin) {
+    if (contains(memory.static_shared, address) && !kDeviceVariables.holds(address) &&
+        !kManagedVariables.holds(address)) {
         if (address - number(&builtins) < sizeof(Builtins)) return Region::untraced;
-        if (address - kConstantBegin < kConstantEnd - kConstantBegin) return Region::untraced;
+        if (kConstants.holds(address)) return Region::untraced;
         range = &memory.static_shared;
         return Region::shared;
     }

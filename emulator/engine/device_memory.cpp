@@ -11,21 +11,26 @@
 #include <deque>
 #include <fstream>
 
+#include "emulator/engine/sections.h"
 #include "emulator/trace/lines.h"
-
-extern "C" __attribute__((weak)) char __start_cuda_device, __stop_cuda_device;  // by the linker
 
 namespace emulator {
 
-// __device__ variables lie in a section of their own, which is there from the start.
-static Allocation device_variables() {
-    Allocation all;
-    all.begin = reinterpret_cast<uintptr_t>(&__start_cuda_device);
-    all.end = reinterpret_cast<uintptr_t>(&__stop_cuda_device);
-    all.kind = Memory::variables;
+// __device__ and __managed__ variables are there from the start.
+static std::vector<Allocation> variables() {
+    std::vector<Allocation> all;
+    for (const Section& section : {kDeviceVariables, kManagedVariables}) {
+        if (section.begin == section.end) continue;
+        all.emplace_back();
+        all.back().begin = section.begin;
+        all.back().end = section.end;
+        all.back().kind = Memory::variables;
+    }
+    std::sort(all.begin(), all.end(),
+              [](const Allocation& a, const Allocation& b) { return a.begin < b.begin; });
     return all;
 }
-std::vector<Allocation> allocations(&__start_cuda_device ? 1 : 0, device_variables());
+std::vector<Allocation> allocations = variables();
 
 namespace {
 
@@ -102,9 +107,7 @@ void remove_allocation(const Allocation& allocation, const void* caller) {
         give_back(reinterpret_cast<void*>(memory.begin), memory.end - memory.begin, caller);
 }
 
-void add_device_variables() {
-    if (&__start_cuda_device) allocations.push_back(device_variables());
-}
+void add_device_variables() { allocations = variables(); }
 
 Allocation* find_allocation(uintptr_t address) {
     const auto after = allocation_after(address);

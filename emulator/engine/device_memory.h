@@ -11,7 +11,7 @@ namespace emulator {
 struct Cell;  // the last accesses to two bytes of memory; see races.cpp
 
 // By which call kernels can access it: cudaMalloc, cudaMallocManaged, cudaMallocHost,
-// cudaHostRegister. variables: those that are declared __device__.
+// cudaHostRegister. variables: those that are declared __device__ or __managed__.
 enum class Memory { device, managed, pinned, registered, variables };
 struct Allocation {
     uintptr_t begin = 0, end = 0;
@@ -33,7 +33,7 @@ const Allocation* find_beside(uintptr_t address);  // the array just before or a
 Allocation* allocate_device_memory(size_t bytes, Memory kind);
 Allocation* add_allocation(const void* begin, size_t bytes, Memory kind);
 void remove_allocation(const Allocation& allocation, const void* caller);  // see Freed
-void add_device_variables();  // the __device__ ones, which are there from the start
+void add_device_variables();  // after all others have been removed
 struct Freed {
     uintptr_t begin, end;
     uintptr_t caller;  // return address of the cudaFree(); 0: cudaDeviceReset() has freed it

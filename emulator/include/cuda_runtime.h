@@ -41,7 +41,7 @@
 // In a section of its own, because other writable static data counts as shared memory.
 #define __constant__ __attribute__((section("cuda_constant")))
 #define EMULATOR_DEVICE __attribute__((section("cuda_device")))  // for __device__ variables
-#define __managed__ EMULATOR_DEVICE
+#define __managed__ __attribute__((section("cuda_managed")))
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)  // checked by EMULATOR_BOUNDS, which rewrite_launches.py inserts
 #define __align__(bytes) __attribute__((aligned(bytes)))
@@ -70,6 +70,12 @@ struct Launch {
     bool cooperative = false;
 };
 uint64_t hash(uint64_t before, const void* bytes, size_t count);
+void check_pointer(const Launch& launch, const void* argument);
+template <class T>
+void check_argument(const Launch& launch, const T& argument) {
+    if constexpr (std::is_pointer_v<T> && !std::is_function_v<std::remove_pointer_t<T>>)
+        check_pointer(launch, const_cast<const void*>(static_cast<const volatile void*>(argument)));
+}
 void launch(const Launch& launch, void (*thread)(void*), void* argument);
 bool link_summary();
 #ifdef __CUDACC__  // ./run any.cu: a program without a launch ends with what was found, too
@@ -128,6 +134,7 @@ private:
         using Thread = decltype(thread);
         Launch described = launch_;
         ((described.arguments = hash(described.arguments, &arguments, sizeof arguments)), ...);
+        (check_argument(described, arguments), ...);
         launch(
             described, [](void* t) EMULATOR_UNTRACED { (*static_cast<Thread*>(t))(); }, &thread);
     }

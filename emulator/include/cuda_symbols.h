@@ -14,10 +14,12 @@ const void* symbol_at(const T& symbol) {
 cudaError_t find_variable(const void* symbol, size_t offset, size_t bytes, void** place,
                           const char* call, EMULATOR_SITE);
 size_t size_of_variable(const void* symbol);  // 0: it is no device variable
+void note_address(const void* variable);  // the host has asked for its address on the device
 }  // namespace emulator
 
 template <class T>
 cudaError_t cudaGetSymbolAddress(void** address, const T& symbol, EMULATOR_SITE) {
+    emulator::note_address(emulator::symbol_at(symbol));
     return emulator::find_variable(emulator::symbol_at(symbol), 0, 0, address,
                                    "cudaGetSymbolAddress", file, line);
 }

@@ -267,6 +267,36 @@ TEST_F(Programs, ArithmeticAndClocks) {
     expect_reversed();
 }
 
+__device__ int by_name[4], by_address[4];
+__device__ int* address;
+__managed__ int of_both[4];
+__global__ void pass_on() { address = by_address; }
+__global__ void one(int* to) { *to = 1; }
+
+// The host's name of a device variable is no address on the device, but a kernel may have passed the
+// address to the host, and a managed variable's name is its address.
+TEST_F(Programs, NamesOfVariables) {
+    int host = 0, *passed;
+    one<<<1, 1>>>(by_name);  // @argument
+    expect_some({"the launch at @argument passes..__device__ variable by_name"});
+    EXPECT_EQ(cudaMemcpy(&host, &by_name[1], 4, cudaMemcpyDeviceToHost), cudaErrorInvalidValue);
+    expect_some({"the source is the host's name..by_name..cudaMemcpyFromSymbol()"});
+    EXPECT_EQ(cudaMemcpy(by_name, &host, 4, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+    expect_some({"the destination is the host's name..by_name..cudaMemcpyToSymbol()"});
+    EXPECT_EQ(cudaMemset(by_name, 0, 4), cudaErrorInvalidValue);
+    expect_some({"the host's name..by_name..cudaGetSymbolAddress()"});
+    cudaGetLastError();
+    pass_on<<<1, 1>>>();
+    cudaMemcpyFromSymbol(&passed, address, sizeof passed);
+    one<<<1, 1>>>(passed);
+    one<<<1, 1>>>(of_both);
+    cudaDeviceSynchronize();
+    EXPECT_EQ(of_both[0], 1);
+    EXPECT_EQ(cudaMemcpy(&host, passed, 4, cudaMemcpyDeviceToHost), cudaSuccess);
+    EXPECT_EQ(host, 1);
+    expect_silence();
+}
+
 __device__ int taken[64];
 __constant__ int* from_there;
 __device__ int* to_there;
