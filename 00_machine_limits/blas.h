@@ -90,7 +90,7 @@ inline double ms_between(std::chrono::steady_clock::time_point begin,
 template <class T>
 void verify_blas(const OpenBlas& blas, const std::vector<Shape>& shapes, uint32_t seed) {
     for (const Shape& s : shapes)
-        verify_library<T, T>("OpenBLAS", s, seed, 23, kFp32.unit_roundoff,
+        verify_library<T, T>("OpenBLAS", s, seed, 23, kFp32,
                              [&](const auto& A, const auto& B, auto& C) {
                                  blas.multiply(s, A.data(), B.data(), C.data());
                              });
@@ -113,7 +113,7 @@ Times time_blas(const OpenBlas& blas, int n, const std::vector<float>& A,
     }
     const std::vector<float> C(c.begin(), c.end());
     with_context(format("OpenBLAS, N = %d", n), [&] {
-        check_accuracy({n, n, n}, A, B, C.data(), kFp32.unit_roundoff);
+        check_accuracy({n, n, n}, A, B, C.data(), kFp32);
     });
     return summarize(ms);
 }

@@ -38,13 +38,13 @@ struct Curve {
         prepare;
 };
 
-// bits, unit_roundoff: see verify_library().
+// bits, arithmetic: see verify_library().
 template <class In, class Out>
-Curve curve(Cublas& cublas, const std::string& name, double peak, int bits, double unit_roundoff,
-            cublasComputeType_t compute) {
+Curve curve(Cublas& cublas, const std::string& name, double peak, int bits,
+            const Arithmetic& arithmetic, cublasComputeType_t compute) {
     const auto verify = [=, &cublas](Shape s, uint32_t seed) {
         verify_library<In, Out>(
-            name, s, seed, bits, unit_roundoff, [&](const auto& A, const auto& B, auto& C) {
+            name, s, seed, bits, arithmetic, [&](const auto& A, const auto& B, auto& C) {
                 DeviceArray<In> A_device(A.size()), B_device(B.size());
                 DeviceArray<Out> C_device(C.size());
                 A_device.upload(A);
@@ -75,14 +75,13 @@ std::vector<Curve> curves(Cublas& cublas, const GpuTimer& timer) {
     // tensor cores, and TF32 without sparsity at 1.83 GHz.
     const bool h200 = timer.gpu.full_name == "NVIDIA H200";
     const double fp64_peak = h200 ? 66900 : 0, tf32_peak = h200 ? 494700 : 0;
-    const double fp32 = kFp32.unit_roundoff, tensor = kTensor.unit_roundoff;
     const Limits& peak = timer.gpu.peak;
     std::vector<Curve> all = {
-        curve<double, double>(cublas, "FP64", fp64_peak, 23, fp32, CUBLAS_COMPUTE_64F),
-        curve<float, float>(cublas, "FP32", peak.fp32_gflops, 23, fp32, CUBLAS_COMPUTE_32F),
-        curve<half, float>(cublas, "FP16", peak.tensor_gflops, 10, tensor, CUBLAS_COMPUTE_32F)};
+        curve<double, double>(cublas, "FP64", fp64_peak, 23, kFp32, CUBLAS_COMPUTE_64F),
+        curve<float, float>(cublas, "FP32", peak.fp32_gflops, 23, kFp32, CUBLAS_COMPUTE_32F),
+        curve<half, float>(cublas, "FP16", peak.tensor_gflops, 10, kTensor, CUBLAS_COMPUTE_32F)};
     if (timer.sm >= 80)  // else it would be FP32 under another name
-        all.insert(all.begin() + 2, curve<float, float>(cublas, "TF32", tf32_peak, 10, tensor,
+        all.insert(all.begin() + 2, curve<float, float>(cublas, "TF32", tf32_peak, 10, kTensor,
                                                         CUBLAS_COMPUTE_32F_FAST_TF32));
     return all;
 }

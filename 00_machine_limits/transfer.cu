@@ -142,7 +142,7 @@ Measured measure(int n, const std::string& memory, const HostMatrices& host,
         for (int part = 0; part < kParts; ++part) ms[part].push_back(float(parts[part]));
     }
     with_context(format("N = %d, %s memory", n, memory.c_str()), [&] {
-        check_accuracy({n, n, n}, A, B, host.C, kFp32.unit_roundoff);
+        check_accuracy({n, n, n}, A, B, host.C, kFp32);
     });
     Parts median;
     for (int part = 0; part < kParts; ++part) median[part] = summarize(ms[part]).median;

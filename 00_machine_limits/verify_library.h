@@ -42,11 +42,11 @@ inline std::string listed(const std::vector<Shape>& shapes) {
 }
 
 // `multiply` must give C = A * B: exactly on integers, for which FP16 and TF32 are wide enough, and
-// on reals within the error bound of `unit_roundoff`, which tells FP32 from TF32. The reals have
+// on reals within the error bound of `arithmetic`, which tells FP32 from TF32. The reals have
 // `bits` bits of fraction. C is NaN before. Throws Failure(kWrongResult).
 template <class In, class Out, class Multiply>
-void verify_library(const std::string& name, Shape s, uint32_t seed, int bits, double unit_roundoff,
-                    Multiply multiply) {
+void verify_library(const std::string& name, Shape s, uint32_t seed, int bits,
+                    const Arithmetic& arithmetic, Multiply multiply) {
     const std::string what = name + ", " + to_string(s);
     progress("verifying " + what);
     const auto product = [&](const std::vector<float>& A, const std::vector<float>& B) {
@@ -64,5 +64,5 @@ void verify_library(const std::string& name, Shape s, uint32_t seed, int bits, d
     B = random_reals(b_count, seed + 1);
     for (std::vector<float>* matrix : {&A, &B})
         for (float& value : *matrix) value = std::ldexp(std::trunc(std::ldexp(value, bits)), -bits);
-    with_context(what, [&] { check_accuracy(s, A, B, product(A, B).data(), unit_roundoff); });
+    with_context(what, [&] { check_accuracy(s, A, B, product(A, B).data(), arithmetic); });
 }

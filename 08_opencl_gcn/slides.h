@@ -172,8 +172,7 @@ private:
         const std::vector<float> B = random_reals(size_t(s.K) * s.N, options_.seed + 1);
         const std::vector<float> C = on.multiply(A, B);
         if (what.correct)
-            with_context(what.file,
-                         [&] { check_accuracy(s, A, B, C.data(), kFp32.unit_roundoff); });
+            with_context(what.file, [&] { check_accuracy(s, A, B, C.data(), kFp32); });
         std::vector<float> ms;
         for (int r = 0; r < options_.repeat; ++r) ms.push_back(float(on.launch()));
         Row row = {

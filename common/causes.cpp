@@ -457,12 +457,12 @@ std::string cause_of(const Came& came, const LinesOf& lines_of) {
     return verdict(x, first_true(all, x, agrees), lines_of);
 }
 
-std::string cause_of_error(const Came& came, double u) {
+std::string cause_of_error(const Came& came, const Arithmetic& arithmetic) {
     Wrong x(came);
     const auto bound = [&](int row, int col) {
         double magnitude = 0;
         for (int k = 0; k < x.shape.K; ++k) magnitude += std::fabs(x.a(row, k) * x.b(k, col));
-        return std::expm1(x.shape.K * std::log1p(u)) * magnitude;
+        return error_bound(arithmetic, x.shape.K, x.shape.K) * magnitude;
     };
     const auto agrees = [&](const Element& e, double value) {
         return std::fabs(x.C[x.at(e.row, e.col)] - value) <= bound(e.row, e.col);

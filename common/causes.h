@@ -31,6 +31,5 @@ std::string places(const std::string& matrices, const LinesOf& lines_of);
 // The cause of a product of integers that isn't exact, in one sentence; "" if no hypothesis explains
 // it.
 std::string cause_of(const Came& came, const LinesOf& lines_of);
-// The cause of a product of reals whose error exceeds the bound for an accumulator with the unit
-// roundoff u.
-std::string cause_of_error(const Came& came, double u);
+// The cause of a product of reals whose error exceeds the bound of its arithmetic.
+std::string cause_of_error(const Came& came, const Arithmetic& arithmetic);

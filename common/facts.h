@@ -28,6 +28,15 @@ struct Arithmetic {
     // The bandwidth from which loads of global memory are predicted. Blocks that use tensor cores
     // load more than device memory could deliver; most of their loads hit L2.
     Limit memory = &Limits::bandwidth_gbs;
+
+    // Of stages that compute products of floats from halves; verify.h derives the error bound.
+    int products = 1;  // of halves, for each product a b of floats
+    // The sum of these differs from a b by at most this fraction of |a b|, and the sum of their
+    // magnitudes is at most so many |a b|.
+    double representation = 0, magnitude = 1;
+    // After so many terms of k the unit's sums are promoted: an FP32 addition adds them to a total
+    // outside it. 0: they stay in its accumulators to the end.
+    int promoted_terms = 0;
 };
 
 constexpr Arithmetic kFp32 = {"FP32", &Limits::fp32_gflops, 16777216.0, 0x1p-24};
@@ -40,6 +49,35 @@ constexpr Arithmetic kTensor = {"tensor cores", &Limits::tensor_gflops, 16777216
                                 &Limits::l2_gbs};
 constexpr Arithmetic kWgmma = {"wgmma", &Limits::wgmma_gflops, 16777216.0, 0x1p-22,
                                &Limits::l2_gbs};
+
+// wgmma that computes products of floats from halves.
+constexpr Arithmetic wgmma_of_floats(const char* name, int products, double representation,
+                                     double magnitude, int promoted_terms = 0) {
+    Arithmetic arithmetic = kWgmma;
+    arithmetic.name = name;
+    arithmetic.products = products;
+    arithmetic.representation = representation;
+    arithmetic.magnitude = magnitude;
+    arithmetic.promoted_terms = promoted_terms;
+    return arithmetic;
+}
+
+// Floats that are rounded to halves, hi. A half has 11 significant bits: |hi - a| <= 2^-11 |a|.
+constexpr Arithmetic kRoundedToHalves =
+    wgmma_of_floats("wgmma on rounded floats", 1, 0x1p-10 + 0x1p-22, 1 + 0x1p-10 + 0x1p-22);
+
+// Floats that are split into two halves each, hi = a rounded to nearest and lo = a - hi rounded to
+// nearest, and multiplied as hi hi + lo hi + hi lo. Neither hi nor lo may overflow or be subnormal,
+// for which they can be scaled by powers of two.
+//   - If 2^e <= |a| < 2^(e+1), then a - hi is a multiple of 2^(e-23), which lo holds up to 2^(e-12),
+//     and at most 2^(e-11). So |lo| <= 2^-11 |a|, and hi + lo = a + d with |d| <= 2^-23 |a|.
+//   - (hi + lo)(hi' + lo') - lo lo' differs from a b by at most 2 * 2^-23 + 2^-46 for the d of a and
+//     b, and 2^-22 for lo lo'.
+//   - |hi hi'| + |lo hi'| + |hi lo'| <= ((1 + 2^-11)^2 + 2 * 2^-11 (1 + 2^-11)) |a b|.
+constexpr Arithmetic split_arithmetic(int promoted_terms = 0) {
+    return wgmma_of_floats("wgmma, three products", 3, 0x1p-21 + 0x1p-46, 1 + 0x1p-9 + 3 * 0x1p-22,
+                           promoted_terms);
+}
 
 // C = A * B on device memory: A (M x K), B (K x N), C (M x N), row-major, packed, 256-byte aligned.
 template <class In, class Out>

@@ -266,6 +266,7 @@ static Launch best_of(CublasLt& lt, GpuTimer& timer) {
 
 void Machine::measure(const Product& p, const Launch& launch, Row& row) {
     const Limit peak = p.facts.arithmetic.peak;
+    const int products = p.facts.arithmetic.products;
     double gflops = 0;
     if (!options_.verify_only) {
         progress(p.name() + ": timing");
@@ -285,13 +286,13 @@ void Machine::measure(const Product& p, const Launch& launch, Row& row) {
         const std::vector<Rested> times = timer_.time(launches, options_.repeat);
         const Rested &ours = times[0], &theirs = times[1];
         gflops = p.flop() / ours.median * 1e-6;
-        add_times(row, ours, p.flop(), timer_.gpu.peak.*peak);
+        add_times(row, ours, p.flop(), timer_.gpu.peak.*peak / products);
         add_library(row, "cublas", p.flop(), ours, theirs);
         if (lt) add_library(row, "lt", p.flop(), ours, times.size() > 2 ? times[2] : Rested());
         add_cells(row, {{"repeats", std::to_string(options_.repeat)}});
         add_clocks(row, ours.clocks);
         add_cells(row, {{"percent_of_peak_at_clock",
-                         percent(gflops, timer_.peak_at(ours.clocks.sm, peak))},
+                         percent(gflops, timer_.peak_at(ours.clocks.sm, peak) / products)},
                         {"cublas_mhz", figure(theirs.clocks.sm)}});
         if (!options_.rested) {
             progress(p.name() + ": timing back-to-back launches");

@@ -77,7 +77,7 @@ struct OperandsIn {
     // Positive reals. No sum cancels, so that the error bound is a fraction of each element of C,
     // at most a quarter of it; and no sum exceeds the largest half.
     void set_reals(uint32_t seed, const Arithmetic& arithmetic) {
-        const double most = std::floor(std::log1p(0.25) / std::log1p(arithmetic.unit_roundoff));
+        const double most = most_terms(arithmetic, shape.K, 0.25);
         fill(seed, sizeof(Out) == 2 ? std::min(most, 65504.0) : most, random_reals<In>, 0.25f);
     }
     // Reals of both signs, for timing. Simpler data draws less power, which can raise the clock.
@@ -194,10 +194,9 @@ double verify_reals(Operands& x, const Arithmetic& arithmetic, uint32_t seed, Mu
     x.clear();
     multiply();
     x.fetch();
-    const double u = arithmetic.unit_roundoff;
-    return with_cause([&] { return check_accuracy(x.shape, x.A, x.B, x.C(), u); },
+    return with_cause([&] { return check_accuracy(x.shape, x.A, x.B, x.C(), arithmetic); },
                       [&](const Failure&) -> std::string {
                           if (is_large(x.shape)) return "";
-                          return cause_of_error({x.shape, x.A, x.B, x.C()}, u);
+                          return cause_of_error({x.shape, x.A, x.B, x.C()}, arithmetic);
                       });
 }

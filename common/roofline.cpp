@@ -27,12 +27,12 @@ double attainable_gflops(const Gpu& gpu, const Arithmetic& arithmetic, double fl
                          double shared_flop_per_byte) {
     const double by_device = gpu.limit(gpu.memory(arithmetic)) * flop_per_byte;
     const double by_shared = gpu.limit(&Limits::shared_gbs) * shared_flop_per_byte;
-    const double attainable = std::min(gpu.limit(arithmetic.peak), by_device);
+    const double attainable = std::min(gpu.limit(arithmetic.peak) / arithmetic.products, by_device);
     return shared_flop_per_byte > 0 ? std::min(attainable, by_shared) : attainable;
 }
 
 void print_gpu(const Gpu& gpu, const Arithmetic& arithmetic) {
-    const double compute = gpu.limit(arithmetic.peak);
+    const double compute = gpu.limit(arithmetic.peak) / arithmetic.products;
     const Limit memory = gpu.memory(arithmetic);
     std::printf("Predicted for the %s: %s (%s), %s%.0f GB/s,\n  shared memory %.0f GB/s (%s)\n",
                 gpu.full_name.c_str(),

@@ -112,19 +112,53 @@ void check_exact(Shape s, const std::vector<In>& A, const std::vector<In>& B, co
     }
 }
 
+// The bound of |C - AB| / |A||B| for an element of C whose sum has `terms` products that are not 0,
+// of K, added in any order: (1 + u)^terms - 1, u the accumulator's unit roundoff (float: 2^-24).
+// Source: N. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition, sections 3.1 and
+// 3.5.
+//
+// A stage that computes products of floats from halves (see Arithmetic) adds `products` products
+// for each, which are exact, because a product of two halves has 22 bits. A tensor core adds m
+// products to an accumulator at once. It truncates all addends but the largest, and then the sum,
+// each by less than 2^-23 of the sum of their magnitudes: (m + 1) 2^-23 together, which is at most
+// m u. So the result is a sum of the addends, each times (1 + u)^m at most, and an addend that is
+// followed by n products of floats is multiplied by (1 + u)^(products n) at most. That includes the
+// addition which joins the accumulator of lo hi + hi lo, if it is another one, to that of hi hi,
+// because each of the two has fewer products. If the sums are promoted, only the products of one
+// k-tile precede the promotion, which adds to a total that is rounded, once for each k-tile with a
+// product that is not 0. All these factors apply to magnitudes of at most `magnitude` |A||B|, and
+// the exact sum of all products differs from AB by at most `representation` |A||B|.
+inline double error_bound(const Arithmetic& arithmetic, double terms, double K) {
+    const bool promoted = arithmetic.promoted_terms > 0;
+    const double tile = promoted ? arithmetic.promoted_terms : K;
+    const double additions = arithmetic.products * std::min(terms, tile);
+    const double promotions = promoted ? std::min(terms, std::ceil(K / tile)) : 0;
+    const double gamma = std::expm1(additions * std::log1p(arithmetic.unit_roundoff) +
+                                    promotions * std::log1p(kFp32.unit_roundoff));
+    return arithmetic.representation + gamma * arithmetic.magnitude;
+}
+
+// The most terms, of K, whose error bound is at most `bound`; at least 1.
+inline double most_terms(const Arithmetic& arithmetic, double K, double bound) {
+    double within = 1, beyond = K + 1;
+    while (beyond - within > 1) {
+        const double terms = std::floor((within + beyond) / 2);
+        (error_bound(arithmetic, terms, K) <= bound ? within : beyond) = terms;
+    }
+    return within;
+}
+
 // Compares C with a double-precision product, at all elements or at 128 rows x 128 columns of a
-// larger C; fewer from K = 2^17 on. Bound: |C - AB| <= ((1 + u)^n - 1) |A||B| element by element, u
-// the accumulator's unit roundoff (float: 2^-24), n the number of terms that are not 0, in any
-// order of summation. Where C is of half and the accumulators are not, C is rounded once more.
-// Returns the largest error / bound. Throws Failure(kWrongResult) with an element beyond its bound.
-// Source: N. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition, sections 3.1
-// and 3.5.
+// larger C; fewer from K = 2^17 on. Each element must lie within error_bound(). Where C is of half
+// and the accumulators are not, C is rounded once more. Returns the largest error / bound. Throws
+// Failure(kWrongResult) with an element beyond its bound.
 template <class In, class Out>
 double check_accuracy(Shape s, const std::vector<In>& A, const std::vector<In>& B, const Out* C,
-                      double u) {
+                      const Arithmetic& arithmetic) {
     const int limit = std::clamp(int(std::sqrt(0x1p31 / s.K)), 16, 128);
     const std::vector<int> rows = sample_indices(s.M, limit), cols = sample_indices(s.N, limit);
-    const double rounding = sizeof(Out) == 2 && u < kHalf2.unit_roundoff ? kHalf2.unit_roundoff : 0;
+    const bool rounded_once = sizeof(Out) == 2 && arithmetic.unit_roundoff < kHalf2.unit_roundoff;
+    const double rounding = rounded_once ? kHalf2.unit_roundoff : 0;
     double worst = 0;
     for (const int col : cols)  // a column of B stays in the host's cache
         for (const int row : rows) {
@@ -138,8 +172,8 @@ double check_accuracy(Shape s, const std::vector<In>& A, const std::vector<In>& 
                 terms += product != 0;
             }
             const Out& got = C[size_t(row) * s.N + col];
-            const double gamma = std::expm1(terms * std::log1p(u));
-            const double bound = (gamma + rounding * (1 + gamma)) * magnitude;
+            const double of_sum = error_bound(arithmetic, terms, s.K);
+            const double bound = (of_sum + rounding * (1 + of_sum)) * magnitude;
             const double error = std::fabs(float(got) - sum);
             if (!(error <= bound))
                 throw Failure(kWrongResult, format("C[%d][%d] %s, expected %.9g within %.3g", row,

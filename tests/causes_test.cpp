@@ -142,7 +142,7 @@ TEST(Causes, NarrowNumbers) {
 
     Faulty reals(kShape, true);
     const auto cause = [&] {
-        return cause_of_error({reals.shape, reals.A, reals.B, reals.C.data()}, 0x1p-24);
+        return cause_of_error({reals.shape, reals.A, reals.B, reals.C.data()}, kFp32);
     };
     EXPECT_EQ(cause(), "");
     const auto rounded = [](double value, int bits) {

@@ -143,11 +143,10 @@ void expect_tight(const Arithmetic& arithmetic) {
             right[row] = Out(float(sum));
             small[row] = Out(float(sum * 2 / 3));
         }
-        EXPECT_NO_THROW(check_accuracy(s, x.A, x.B, right.data(), arithmetic.unit_roundoff))
+        EXPECT_NO_THROW(check_accuracy(s, x.A, x.B, right.data(), arithmetic))
             << arithmetic.name << " " << K;
         for (const auto& wrong : {zero, small})
-            EXPECT_THROW(check_accuracy(s, x.A, x.B, wrong.data(), arithmetic.unit_roundoff),
-                         Failure)
+            EXPECT_THROW(check_accuracy(s, x.A, x.B, wrong.data(), arithmetic), Failure)
                 << arithmetic.name << " " << K;
     }
 }
@@ -167,8 +166,8 @@ TEST(Harness, HalvesOfFloatSumsAreRoundedOnce) {
     float sum = 0;
     for (int k = 0; k < 3; ++k) sum += float(x.A[k]) * float(x.B[k]);
     const half right = sum, wrong = float(right) * (1 + 0x1p-9f);
-    EXPECT_NO_THROW(check_accuracy(x.shape, x.A, x.B, &right, kWgmma.unit_roundoff));
-    EXPECT_THROW(check_accuracy(x.shape, x.A, x.B, &wrong, kWgmma.unit_roundoff), Failure);
+    EXPECT_NO_THROW(check_accuracy(x.shape, x.A, x.B, &right, kWgmma));
+    EXPECT_THROW(check_accuracy(x.shape, x.A, x.B, &wrong, kWgmma), Failure);
 }
 
 TEST(Harness, NamesAFailedLaunch) {

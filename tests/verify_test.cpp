@@ -125,14 +125,14 @@ TEST(Accuracy, AcceptsAnyOrderOfSummationAndRejectsMore) {
     const Shape s{33, 65, 500};
     const auto A = random_reals(size_t(s.M) * s.K, 3), B = random_reals(size_t(s.K) * s.N, 4);
     std::vector<float> C = product(s, A, B);
-    const double worst = check_accuracy(s, A, B, C.data(), kFp32.unit_roundoff);
+    const double worst = check_accuracy(s, A, B, C.data(), kFp32);
     EXPECT_GT(worst, 0.0);
     EXPECT_LE(worst, 1.0);
     for (const float wrong : {kNan, kInf, unwritten(), 1e30f, C[77] + 0.1f}) {
         std::vector<float> bad = C;
         bad[77] = wrong;
-        const std::string said = said_by(
-            kWrongResult, [&] { check_accuracy(s, A, B, bad.data(), kFp32.unit_roundoff); });
+        const std::string said =
+            said_by(kWrongResult, [&] { check_accuracy(s, A, B, bad.data(), kFp32); });
         EXPECT_EQ(said.find("C[1][12]"), 0u) << wrong;
     }
 }
@@ -145,7 +145,127 @@ TEST(Accuracy, RejectsOperandsRoundedToTf32) {
         return values;
     };
     const std::vector<float> C = product(s, rounded(A), rounded(B));
-    EXPECT_THROW(check_accuracy(s, A, B, C.data(), kFp32.unit_roundoff), Failure);
+    EXPECT_THROW(check_accuracy(s, A, B, C.data(), kFp32), Failure);
+}
+
+// `x` rounded to so many significant bits, to nearest.
+float rounded(double x, int bits) {
+    int exponent;
+    const double fraction = std::frexp(x, &exponent);
+    return std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits);
+}
+
+// `sum` plus products, as an H100's tensor core adds up to 16 of them: truncated below 2^-25 of the
+// largest addend's power of two, and the sum truncated to a float. Source: F. Khattak, M. Mikaitis,
+// arXiv 2512.07004.
+float truncated_sum(float sum, std::vector<double> addends) {
+    addends.push_back(sum);
+    int exponent = -1000;
+    for (const double x : addends)
+        if (x != 0) exponent = std::max(exponent, std::ilogb(x));
+    double total = 0;
+    for (const double x : addends)
+        total += std::ldexp(std::trunc(std::ldexp(x, 25 - exponent)), exponent - 25);
+    const float nearest = float(total);
+    return std::fabs(nearest) > std::fabs(total) ? std::nextafter(nearest, 0.0f) : nearest;
+}
+
+// How a product of floats is computed from halves. The faults are injected here.
+struct FromHalves {
+    const char* what = "";
+    int promoted_terms = 0;  // 0: never
+    double lo_hi = 1, hi_lo = 1;  // how many times these products are added
+    int bits_multiplied = 11;  // of hi where it is multiplied
+    int bits_split = 11;  // of hi where lo is what is left of it
+    bool own_accumulator = false;  // for the products of lo
+};
+
+std::vector<float> product(Shape s, const std::vector<float>& A, const std::vector<float>& B,
+                           const FromHalves& how) {
+    const auto hi = [&](float x) { return double(rounded(x, how.bits_multiplied)); };
+    const auto lo = [&](float x) { return double(rounded(x - rounded(x, how.bits_split), 11)); };
+    std::vector<float> C;
+    for (int row = 0; row < s.M; ++row)
+        for (int col = 0; col < s.N; ++col) {
+            float total = 0, sum = 0, low = 0;
+            float& of_lo = how.own_accumulator ? low : sum;
+            for (int k = 0; k < s.K; k += 16) {
+                std::vector<double> hi_hi, lo_hi, hi_lo;
+                for (int i = k; i < std::min(k + 16, s.K); ++i) {
+                    const float a = A[size_t(row) * s.K + i], b = B[size_t(i) * s.N + col];
+                    hi_hi.push_back(hi(a) * hi(b));
+                    lo_hi.push_back(how.lo_hi * lo(a) * hi(b));
+                    hi_lo.push_back(how.hi_lo * hi(a) * lo(b));
+                }
+                sum = truncated_sum(sum, hi_hi);
+                of_lo = truncated_sum(of_lo, lo_hi);
+                of_lo = truncated_sum(of_lo, hi_lo);
+                if (how.promoted_terms && (k + 16) % how.promoted_terms == 0) {
+                    total += sum + low;
+                    sum = low = 0;
+                }
+            }
+            C.push_back(total + (sum + low));
+        }
+    return C;
+}
+
+// The Failure of such a product, of positive reals, which show truncation best; "" for none.
+std::string verdict(Shape s, const FromHalves& how, const Arithmetic& arithmetic) {
+    const auto A = random_reals(size_t(s.M) * s.K, 3, 0.25f);
+    const auto B = random_reals(size_t(s.K) * s.N, 4, 0.25f);
+    const std::vector<float> C = product(s, A, B, how);
+    return said_by(kWrongResult, [&] { check_accuracy(s, A, B, C.data(), arithmetic); });
+}
+
+TEST(Accuracy, AcceptsProductsOfFloatsFromHalves) {
+    for (const Shape s : {Shape{40, 40, 1}, {20, 20, 2}, {20, 20, 17}, {9, 9, 100}, {3, 3, 5000}}) {
+        for (const int terms : {0, 32, 64})
+            for (const bool own : {false, true})
+                EXPECT_EQ(verdict(s, {"", terms, 1, 1, 11, 11, own}, split_arithmetic(terms)), "");
+        EXPECT_EQ(verdict(s, {"", 0, 0, 0}, kRoundedToHalves), "");
+    }
+}
+
+// In longer sums the errors of lo, which have both signs, cancel more than the bound grows.
+TEST(Accuracy, RejectsWrongProductsOfFloatsFromHalves) {
+    for (const FromHalves& wrong : {FromHalves{"lo hi is missing", 64, 0},
+                                    {"hi lo is missing", 64, 1, 0},
+                                    {"halves alone", 64, 0, 0},
+                                    {"lo is twice as large", 64, 2, 1},
+                                    {"hi has ten bits, lo what eleven leave", 64, 1, 1, 10}})
+        for (const Shape s : {Shape{40, 40, 1}, {40, 40, 17}})
+            EXPECT_NE(verdict(s, wrong, split_arithmetic(64)), "") << wrong.what << " " << s.K;
+    EXPECT_NE(verdict({40, 40, 1}, {"hi has ten bits", 0, 0, 0, 10}, kRoundedToHalves), "");
+    // The accumulators lose bits in proportion to K.
+    EXPECT_NE(verdict({2, 2, 65536}, {"no promotion"}, split_arithmetic(64)), "");
+    EXPECT_EQ(verdict({2, 2, 65536}, {"promotion", 64}, split_arithmetic(64)), "");
+}
+
+// The products of a split float differ from the float's by at most what Arithmetic states, and by
+// nearly so much for some floats.
+TEST(Accuracy, OfASplitIsTight) {
+    const Arithmetic split = split_arithmetic();
+    std::mt19937 random(1);
+    double worst = 0, largest = 0;
+    for (int i = 0; i < 1000000; ++i) {
+        double factor[2][3];  // a float, hi, lo
+        for (auto& [x, hi, lo] : factor) {
+            x = 1 + float(random() % 4096 + 4096 * (random() % 4)) * 0x1p-23f;
+            hi = rounded(x, 11);
+            lo = rounded(x - hi, 11);
+        }
+        const auto& [a, a_hi, a_lo] = factor[0];
+        const auto& [b, b_hi, b_lo] = factor[1];
+        worst =
+            std::max(worst, std::fabs(a_hi * b_hi + a_lo * b_hi + a_hi * b_lo - a * b) / (a * b));
+        largest = std::max(
+            largest, (a_hi * b_hi + std::fabs(a_lo) * b_hi + a_hi * std::fabs(b_lo)) / (a * b));
+    }
+    EXPECT_LE(worst, split.representation);
+    EXPECT_GE(worst, 0.7 * split.representation);
+    EXPECT_LE(largest, split.magnitude);
+    EXPECT_GE(largest - 1, 0.9 * (split.magnitude - 1));
 }
 
 TEST(Accuracy, SamplesTheCornersOfALargeMatrix) {
@@ -179,6 +299,10 @@ TEST(Roofline, GivesTheFiguresOfTheSlides) {
     EXPECT_NEAR(attainable_gflops(fury, kFp32, 32.0, 0.5), 4300.8, 0.01);  // fewer are not
     EXPECT_NEAR(attainable_gflops(fury, kFp32, 0.25, 0.5), 98.0, 0.01);
     EXPECT_EQ(attainable_gflops(fury, kTensor, 32.0, 1.0), 0);  // it has no tensor cores
+    // Three products of halves for one of floats.
+    const Gpu h200 = gpu_named("h200");
+    EXPECT_NEAR(attainable_gflops(h200, split_arithmetic(), 1e9, 0),
+                attainable_gflops(h200, kWgmma, 1e9, 0) / 3, 0.01);
 }
 
 const std::string kHeader = "what,flop_per_byte,gbs,gflops,limit,gpu\n";
