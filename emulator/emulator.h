@@ -70,7 +70,7 @@ struct Counts {
     // then "... and N more".
     std::vector<std::string> problems;
     // What may be a mistake, or meant so: unordered stores of the same value, sums in half that
-    // stand still, a cudaMalloc for more memory than there is.
+    // stagnate, a cudaMalloc for more memory than there is.
     std::vector<std::string> notes;
 };
 // The problem, and below it the source lines that it names, indented, in 80 columns after a margin

@@ -149,7 +149,7 @@ std::vector<std::string> costly_lines() {
             continue;
         char text[256];
         std::snprintf(text, sizeof text,
-                      ": a warp's %s takes %.1f %s memory where %.1f could do: %s",
+                      ": a warp's %s takes %.1f %s memory where %.1f would do: %s",
                       worst->store ? "store" : "load",
                       double(worst->sectors_or_wavefronts) / double(worst->requests),
                       global ? "sectors of global" : "wavefronts of shared",

@@ -48,7 +48,7 @@ def cost_of(line):
 
 def possible_cost(line):
     """What it could cost, and how, in words that follow those of cost_of()."""
-    return f" where {int(line['at_best']) / int(line['requests']):.1f} could do: {UNITS[line['memory']][1]}"
+    return f" where {int(line['at_best']) / int(line['requests']):.1f} would do: {UNITS[line['memory']][1]}"
 
 
 def compared(stages, row, in_halves):

@@ -52,8 +52,8 @@ cudaError_t cudaDeviceReset() {
     return cudaSuccess;
 }
 
-// Only three SMs, so that a grid of one block for each of them has to loop even over a small
-// matrix.
+// The device has only three SMs, so that a grid of one block for each of them has to loop even over
+// a small matrix.
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
     if (device != 0) return no_device("cudaGetDeviceProperties", device);
     *p = {};

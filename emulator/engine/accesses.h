@@ -26,7 +26,7 @@ namespace accesses {
 extern void (*of_host)(const void* address, size_t bytes, trace::Kind kind, bool polls,
                        const void* pc);
 
-// What a block that is put aside has in shared memory.
+// What a paused block has in shared memory.
 struct SharedMemory {
     std::vector<char> bytes;
     std::vector<uint16_t> writers;  // traced: the instruction that has written each cell, or 0

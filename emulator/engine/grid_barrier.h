@@ -1,5 +1,5 @@
 // Waiting for the whole grid, in a cooperative launch: blocks run one after the other up to
-// grid.sync(), where each is put aside until all of them are there.
+// grid.sync(), where each is paused until all of them are there.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ struct PausedBlock {
 namespace grid_barrier {
 void end_block();
 bool reached();  // whether no thread of the block that runs can go on before the grid does
-PausedBlock pause();  // puts that block aside
+PausedBlock pause();  // that block
 void resume(const PausedBlock& block);  // run.first_block is its again
 // Called when every block has ended or is paused: orders what comes after it after everything
 // before. Ends the launch if some of the grid's blocks have ended.

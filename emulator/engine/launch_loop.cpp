@@ -81,7 +81,7 @@ void run_to_barrier(std::vector<unsigned>& sequence) {
     while (!run.error && !run.restart && any_holds(run.hooks->goes_on));
 }
 
-// Runs a block until it ends, or until it waits for the grid: then it is put aside.
+// Runs a block until it ends, or until it waits for the grid: then it is paused.
 void run_block(std::vector<unsigned>& sequence, std::vector<PausedBlock>& paused) {
     do {
         run_to_barrier(sequence);

@@ -7,7 +7,7 @@
 
 namespace emulator {
 
-// A thread has arrived, or (count 0) has only stated bytes that are to come.
+// A thread has arrived, or (count 0) has only expected bytes (expect_tx).
 struct Arrival {
     unsigned thread;
     Call site;
@@ -35,7 +35,7 @@ struct Mbarrier {
     // Its agent's clocks at the ends of the last phase and of the one before.
     uint32_t completed[2] = {};
     // For hints at the cause of a mistake: whether loads complete on the barrier, and whether any
-    // arrival has stated their bytes; the arrivals of this phase and of the last complete one, and
+    // arrival has expected their bytes; the arrivals of this phase and of the last complete one, and
     // the ranks of the latter as a mask; by thread, 2 + the phase that it last waited for; the last
     // wait here, and the last one before an arrival here, that returned at once although its thread
     // may not have meant it to.

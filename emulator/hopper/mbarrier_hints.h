@@ -8,7 +8,7 @@
 namespace emulator {
 
 // Why an mbarrier receives more bytes than it expects, where `expects` is false.
-constexpr char kNothingExpected[] = "no mbarrier_arrive_expect_tx() has stated any bytes";
+constexpr char kNothingExpected[] = "no mbarrier_arrive_expect_tx() expects any bytes";
 std::string at_site(const Call& site);  // " at mine.cu:31"
 std::string counted(int64_t n, const char* what);  // "2 threads"
 // The rank of the block whose shared memory holds the mbarrier.

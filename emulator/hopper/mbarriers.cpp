@@ -78,8 +78,8 @@ void check_phase(const Mbarrier& b, uint32_t phase, const Call& site) {
     if (!tracing() || phase == 0) return;
     if (clocks::knows(current_thread, clocks::agent(&b), b.completed[b.phase - phase])) return;
     misuse_by(current_thread,
-              "mbarrier_wait_parity: lapped: " + name_of(b) + " has come to phase " +
-                  std::to_string(phase) +
+              "mbarrier_wait_parity: the parity is ambiguous: " + name_of(b) +
+                  " has reached phase " + std::to_string(phase) +
                   " without this thread, and the parity that it waits for, " +
                   std::to_string(phase % 2) + ", is also that of " +
                   (phase < 2 ? "the time before the first" : "phase " + std::to_string(phase - 2)),
@@ -197,7 +197,7 @@ void begin_block() {
 
 void pause_block() {
     if (!barriers.empty())
-        fail("grid.sync() in a kernel with mbarriers: the emulator cannot put them aside");
+        fail("grid.sync() in a kernel with mbarriers: the emulator cannot pause such a block");
 }
 
 void end_block() {

@@ -273,8 +273,8 @@ bool any_lands() {  // of those in flight; false: there is none
         land(take(in_flight, found - in_flight.begin()));
         return true;
     }
-    const auto post = std::find_if(async_stores.begin(), async_stores.end(), awaited);
-    if (post == async_stores.end()) {
+    const auto store = std::find_if(async_stores.begin(), async_stores.end(), awaited);
+    if (store == async_stores.end()) {
         land(take(copies, 0));
         return true;
     }
@@ -282,7 +282,7 @@ bool any_lands() {  // of those in flight; false: there is none
     // thread.
     const auto rest = std::stable_partition(
         async_stores.begin(), async_stores.end(),
-        [barrier = post->barrier](const TensorCopy& load) { return load.barrier != barrier; });
+        [barrier = store->barrier](const TensorCopy& load) { return load.barrier != barrier; });
     Copies now(std::make_move_iterator(rest), std::make_move_iterator(async_stores.end()));
     async_stores.erase(rest, async_stores.end());
     for (TensorCopy& load : now) land(std::move(load));

@@ -1,5 +1,5 @@
-// Instructions that compute in registers. Reals are computed in double and rounded once, to the
-// nearest, unless cvt says otherwise; approximations are more exact than a GPU's.
+// Instructions that compute in registers. Floating-point results are computed in double and rounded
+// once, to the nearest, unless cvt says otherwise; approximations are more exact than a GPU's.
 
 #include "emulator/ptx/ptx_arithmetic.h"
 
@@ -17,7 +17,7 @@ using Instruction = PtxInstruction;
 uint64_t mask(int bytes) { return bytes < 8 ? (uint64_t(1) << 8 * bytes) - 1 : ~uint64_t(0); }
 
 // Applies an operation to the elements of up to three registers after the first argument.
-// of_reals(a, b, c) for real types; of_integers(a, b, c) for others, sign-extended as the type is.
+// of_reals(a, b, c) for floating-point types; of_integers(a, b, c) for others, sign-extended as the type is.
 template <class OfReals, class OfIntegers>
 void each(Thread& t, const Instruction& i, const OfReals& of_reals, const OfIntegers& of_integers) {
     const PtxType type = i.type();
@@ -72,7 +72,7 @@ void multiply(Thread& t, const Instruction& i, bool adds) {
 
 template <class Function>
 void of_one_real(Thread& t, const Instruction& i, const Function& function) {
-    if (!i.type().is_real()) t.refuse("takes reals");
+    if (!i.type().is_real()) t.refuse("takes a floating-point type");
     each(
         t, i, [&](double a, double, double) { return function(a); }, kNoIntegers);
 }
@@ -127,7 +127,7 @@ uint64_t converted(const Instruction& i, uint64_t bits, const PtxType& from, con
             if (to.kind == 't') result = (result + (i.has("rz") ? 0 : 0x1000)) & ~uint64_t(0x1fff);
             return result;
         }
-        // A real that no integer is near becomes the nearest that there is; NaN becomes 0.
+        // A value beyond the type's range becomes the nearest integer in it; NaN becomes 0.
         const double y = rounded(i, x), width = 8 * to.bytes;
         const double least = to.kind == 's' ? -std::ldexp(1, int(width) - 1) : 0;
         const double end = std::ldexp(1, int(to.kind == 's' ? width - 1 : width));

@@ -252,7 +252,7 @@ void bar(Thread& t, const Instruction& i) {
     barrier(t.file(), t.line(), -3);
 }
 
-void trap(Thread& t, const Instruction&) { t.refuse("this thread has come to it"); }
+void trap(Thread& t, const Instruction&) { t.refuse("this thread has executed it"); }
 
 void bra(Thread& t, const Instruction& i) { t.next = i.target; }
 

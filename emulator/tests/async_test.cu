@@ -90,7 +90,7 @@ TYPED_TEST(Async, BatchesAreEachThreadsOwnAndDoneInOrder) {
     std::string seen;  // the fourth was not committed
     for (const float x : out.host()) seen += std::isnan(x) ? '-' : char('0' + int(x));
     EXPECT_EQ(seen, "12--123-");
-    const std::string early = "the copy at @copy has not brought yet (s[";
+    const std::string early = "the copy at @copy has not written yet (s[";
     const std::string all = problem();
     for (const std::string& said :
          {"asynchronous copy: @read_1 reads what " + early +
@@ -142,12 +142,12 @@ TYPED_TEST(Async, ReadsBeforeTheWaitAreReported) {
             read(Between::barrier);
             expect_problem(
                 {"asynchronous copy: @read_first reads what the copy at @copy has not "
-                 "brought yet (s[0][.." +
+                 "written yet (s[0][.." +
                  whose + "..): no wait follows the copy"});
             read(Between::wait_for_all_but_one);
             expect_problem(
                 {"asynchronous copy: @read_second reads what the copy at @copy has not "
-                 "brought yet (s[1][.." +
+                 "written yet (s[1][.." +
                  whose +
                  "..): the wait at @wait leaves the last group under way, and "
                  "the copy is in it"});

@@ -77,7 +77,7 @@ __global__ void by_ptx(float* matrix, Mistake mistake) {
 
 // What both kernels have in common.
 template <class Launch>
-void expect_twins(const Device<float>& matrix, const Launch& launch, const std::string& use) {
+void expect_both(const Device<float>& matrix, const Launch& launch, const std::string& use) {
     in_every_order([&] {
         const std::vector<float> before = matrix.host();
         launch(Mistake::none);
@@ -95,11 +95,11 @@ void expect_twins(const Device<float>& matrix, const Launch& launch, const std::
 
 TEST_F(CudaPtx, TheProgrammingGuidesTma) {
     const CUtensorMap map = tensor_map(matrix.data, kHeight, kWidth, kHeight, kWidth);
-    expect_twins(
+    expect_both(
         matrix, [&](Mistake mistake) { by_experimental<<<1, 32>>>(map, mistake); }, "@use");
 }
 TEST_F(CudaPtx, BulkCopiesOfBytes) {
-    expect_twins(
+    expect_both(
         matrix, [&](Mistake mistake) { by_ptx<<<1, 32>>>(matrix.data, mistake); }, "@twice");
 }
 

@@ -172,7 +172,7 @@ TEST(Half, Pairs) {
                 f.x == 3 && f.y == 5);
 }
 
-// Sums that stand still are noted; a small addend now and then is not.
+// Sums that stagnate are noted; a small addend now and then is not.
 template <class T>
 std::vector<std::string> notes_of(int additions, bool to_one_sum) {
     emulator::reset_counts();

@@ -542,7 +542,7 @@ TEST_F(InlinePtx, RefusesWhatItLacks) {
         {"inline PTX: add.u32 knows no 'y' at @name"},
         {"inline PTX: add.u32 does not take 2 operands at @few"},
         {"inline PTX: bra knows no 'NOWHERE' at @label"},
-        {"trap: this thread has come to it at @trap"},
+        {"trap: this thread has executed it at @trap"},
         {"mma.sync: the emulator has no mma.sync.aligned.m16n8k16.row.row"},
         {"inline PTX: add.u32 knows no '%laneid': only mov reads special registers at @special"},
     };

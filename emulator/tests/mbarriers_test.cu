@@ -116,9 +116,9 @@ TEST_F(Mbarriers, MistakesInARing) {
           "mbarrier_wait_parity: no mbarrier is there..at @wait_full"}},
         {kNoExpect,
          {"cp_async_bulk_tensor: an earlier one of this line, of thread 0, is still writing there at "
-          "@load..phase 1 of mbarrier full[0] is complete without..no mbarrier_arrive_expect_tx() has stated any bytes",
+          "@load..phase 1 of mbarrier full[0] is complete without..no mbarrier_arrive_expect_tx() expects any bytes",
           "phase 1, 64 threads waiting..2048 bytes have come (by the cp_async_bulk_tensor at @load), but no "
-          "mbarrier_arrive_expect_tx() has stated any bytes"}},
+          "mbarrier_arrive_expect_tx() expects any bytes"}},
         {kExpectTooLittle,
          {"full[0], set up at @init_full: phase 0, 64 threads waiting; its arrival has come (thread 0 at @expect); "
           "1024 bytes have come (by the cp_async_bulk_tensor at @load), 512 more than the 512 bytes that are "
@@ -291,7 +291,7 @@ TEST_F(Mbarriers, Misuse) {
          "mbarrier_arrive: mbarrier barriers[1]..overwritten..at @arrive..mbarrier_init() is at @init"},
         {kParity, "mbarrier_wait_parity: parity 2, not 0 or 1 at @wait"},
         {kSkips,
-         "mbarrier_wait_parity: lapped: mbarrier barriers[1] has come to phase 2..of phase 0 at @skips.."
+         "mbarrier_wait_parity: the parity is ambiguous: mbarrier barriers[1] has reached phase 2..of phase 0 at @skips.."
          "the 1 of its mbarrier_init() at @init less than the arrivals"},
     };
     for (const auto& [kind, said] : all) {

@@ -49,7 +49,7 @@ protected:
     }
 };
 
-// ---- Kernels with a wrong twin, which lacks the decisive synchronisation ------------------------
+// ---- Kernels with a wrong version, which lacks the decisive synchronisation ---------------------
 
 __global__ void barrier(int* out, const int* in, bool wrong) {
     __shared__ int s[64];
@@ -151,7 +151,7 @@ TEST_P(ProgramTwins, DifferInWhatIsReported) {
     expect_some({GetParam().said});
 }
 INSTANTIATE_TEST_SUITE_P(, ProgramTwins, testing::ValuesIn(kTwins),
-                         [](const auto& twins) { return twins.param.name; });
+                         [](const auto& versions) { return versions.param.name; });
 
 // ---- Other programs -----------------------------------------------------------------------------
 

@@ -152,7 +152,7 @@ std::string described(const Conflict& c) {
     if (c.missing == Conflict::wait)
         return "asynchronous copy: " + second + does(c.second_kind) +
                (c.second_kind == trace::kRead ? " what" : " where") + " the copy at " + first +
-               (c.second_kind == trace::kRead ? " has not brought yet" : " has yet to write") +
+               (c.second_kind == trace::kRead ? " has not written yet" : " has yet to write") +
                who + ": " + c.why;
     if (c.missing == Conflict::fence)
         return "no fence_proxy_async() after " + first + does(c.first_kind) + " what " + second +

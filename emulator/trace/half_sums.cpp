@@ -1,4 +1,4 @@
-// Additions of halves and bfloat16s whose sum stands still.
+// Additions of halves and bfloat16s whose sum stagnates.
 
 #include "emulator/trace/half_sums.h"
 

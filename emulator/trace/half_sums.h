@@ -1,4 +1,4 @@
-// Additions of halves and bfloat16s whose sum stands still: the addend is lost.
+// Additions of halves and bfloat16s whose sum stagnates: the addend is lost.
 #pragma once
 
 #include <string>

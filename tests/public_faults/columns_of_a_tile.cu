@@ -2,7 +2,7 @@
 // Seen: slow
 // Cause: a warp reads a column of a tile whose rows have 32 words: all lanes use the same bank.
 // Source: https://forums.developer.nvidia.com/t/question-about-shared-memory-banking-and-conflicting-reading/37307
-// Hint: takes 32.0 wavefronts of shared memory where 1.0 could do
+// Hint: takes 32.0 wavefronts of shared memory where 1.0 would do
 __global__ void transpose(const float* in, float* out, int n) {
 #ifdef FIXED
     __shared__ float tile[32][33];

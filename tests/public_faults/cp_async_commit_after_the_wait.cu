@@ -2,7 +2,7 @@
 // Seen: cp_async
 // Cause: in the loop the commit comes after the wait, so each wait is one group behind.
 // Source: https://github.com/csarofeen/pytorch/pull/2457
-// Says: has not brought yet
+// Says: has not written yet
 // Says: does not cover it, because no commit comes before
 #include <cstdio>
 

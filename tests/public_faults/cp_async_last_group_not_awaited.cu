@@ -2,7 +2,7 @@
 // Seen: cp_async
 // Cause: __pipeline_wait_prior(1) is correct while a next tile is in flight; for the last tile nothing follows it.
 // Source: https://github.com/xlite-dev/LeetCUDA/pull/75
-// Says: has not brought yet
+// Says: has not written yet
 // Says: leaves the last group under way, and the copy is in it
 #include <cuda_pipeline.h>
 

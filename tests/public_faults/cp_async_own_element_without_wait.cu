@@ -2,7 +2,7 @@
 // Seen: cp_async
 // Cause: a barrier is not needed, but a wait is: the copy is asynchronous for the thread that has issued it, too.
 // Source: own
-// Says: has not brought yet
+// Says: has not written yet
 // Says: no wait follows the copy
 #include <cuda_pipeline.h>
 

@@ -2,7 +2,7 @@
 // Seen: cp_async
 // Cause: consumer_wait() waits for the oldest stage, and the loop then reads the one that it has just submitted.
 // Source: own
-// Says: has not brought yet
+// Says: has not written yet
 #include <cuda/pipeline>
 
 #include <cstdio>

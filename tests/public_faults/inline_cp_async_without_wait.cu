@@ -2,7 +2,7 @@
 // Seen: cp_async
 // Cause: a barrier does not wait for asynchronous copies; cp.async.wait_group has to come before it.
 // Source: https://github.com/xlite-dev/LeetCUDA/pull/75
-// Says: has not brought yet
+// Says: has not written yet
 // Says: no wait follows the copy
 #include <cstdint>
 #include <cstdio>

@@ -2,7 +2,7 @@
 // Seen: cp_async
 // Cause: sync() is a barrier of the threads; only cooperative_groups::wait() waits for the copies, too.
 // Source: https://github.com/NVIDIA/Fuser/pull/3438
-// Says: has not brought yet
+// Says: has not written yet
 // Says: no wait follows the copy
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>

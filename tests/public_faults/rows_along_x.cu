@@ -2,7 +2,7 @@
 // Seen: slow
 // Cause: threadIdx.x counts rows, so that the lanes of a warp load and store elements that lie a row apart.
 // Source: own
-// Hint: 8.5 sectors of global memory where 2.5 could do
+// Hint: 8.5 sectors of global memory where 2.5 would do
 __global__ void multiply(int M, int N, int K, const float* A, const float* B, float* C) {
 #ifdef FIXED
     int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;

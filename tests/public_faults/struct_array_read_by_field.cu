@@ -2,7 +2,7 @@
 // Seen: slow
 // Cause: neighbouring threads read fields that are a whole struct apart, so each uses a sector of its own.
 // Source: own
-// Hint: sectors of global memory where 4.0 could do
+// Hint: sectors of global memory where 4.0 would do
 struct Particle {
     float x, y, z, mass, pad[4];
 };
