@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kThreads)
 
     float acc[kThreadM][kThreadN] = {};
     for (int k = 0; k < K; ++k) {
-        // Past the edge a thread stores zeros. It may not return: all must reach the barriers.
+        // Past the edge a thread stores zeros. It may not return: others read what it stores.
         const int a_row = threadIdx.x, b_col = threadIdx.x - kTileM;
         if (a_row < kTileM) {
             As[a_row] = tile_row + a_row < M ? A[size_t(tile_row + a_row) * K + k] : 0.0f;

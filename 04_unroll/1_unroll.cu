@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kThreads)
 
     float acc[kThreadM][kThreadN] = {};
     for (int k = 0; k < K; k += kTileK) {
-        // Past the edge a thread stores zeros. It may not return: all must reach the barriers.
+        // Past the edge a thread stores zeros. It may not return: others read what it stores.
         for (int e = 0; e < 4; ++e) {
             const bool a_valid = tile_row + a_row < M && k + a_k + e < K;
             As[a_k + e][a_row] = a_valid ? A[size_t(tile_row + a_row) * K + k + a_k + e] : 0.0f;
