@@ -145,7 +145,7 @@ def before(step):
     return above[-1] if above else None
 
 
-def twin(step):
+def counterpart(step):
     """The name of the step of CUDA's ladder that a stage of the OpenCL chapter mirrors, by its own account."""
     return name(ROOT / re.search(r"(?m)^// See also: (\S+\.cu)", text_of(step))[1])
 

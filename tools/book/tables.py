@@ -392,12 +392,12 @@ def opencl(results):
         f"stage | TFLOP/s at {RATES_SIZE} | at {SIZE} | predicted | measured / predicted | of peak | of CLBlast | "
         f"CUDA's at {SIZE}"
     )
-    twins = {file.stem: programs.twin(file) for file in programs.steps() if file.suffix == ".cl"}
+    counterparts = {file.stem: programs.counterpart(file) for file in programs.steps() if file.suffix == ".cl"}
     for stage, row in results.stages("opencl").items():
         yield (
             f"{stage} | {small[stage].gflops:T} | {row.gflops:T} | {row.predicted_gflops:T} | "
             f"{row.measured_of_predicted} x | {row.percent_of_peak:.1f}% | {row.gflops / clblast:.1%} | "
-            f"{results.stages()[twins[stage]].gflops:T}"
+            f"{results.stages()[counterparts[stage]].gflops:T}"
         )
 
 
