@@ -37,6 +37,9 @@ struct Arithmetic {
     // After so many terms of k the unit's sums are promoted: an FP32 addition adds them to a total
     // outside it. 0: they stay in its accumulators to the end.
     int promoted_terms = 0;
+    // Every integer up to this is exact as a half or the sum of two. The exact test then takes wide
+    // integers, whose high halves have all their bits and whose low halves are not 0.
+    double operand_limit = 0;
 };
 
 constexpr Arithmetic kFp32 = {"FP32", &Limits::fp32_gflops, 16777216.0, 0x1p-24};
@@ -51,11 +54,13 @@ constexpr Arithmetic kWgmma = {"wgmma", &Limits::wgmma_gflops, 16777216.0, 0x1p-
                                &Limits::l2_gbs};
 
 // wgmma that computes products of floats from halves.
-constexpr Arithmetic wgmma_of_floats(const char* name, int products, double representation,
-                                     double magnitude, int promoted_terms = 0) {
+constexpr Arithmetic wgmma_of_floats(const char* name, int products, double operand_limit,
+                                     double representation, double magnitude,
+                                     int promoted_terms = 0) {
     Arithmetic arithmetic = kWgmma;
     arithmetic.name = name;
     arithmetic.products = products;
+    arithmetic.operand_limit = operand_limit;
     arithmetic.representation = representation;
     arithmetic.magnitude = magnitude;
     arithmetic.promoted_terms = promoted_terms;
@@ -64,7 +69,7 @@ constexpr Arithmetic wgmma_of_floats(const char* name, int products, double repr
 
 // Floats that are rounded to halves, hi. A half has 11 significant bits: |hi - a| <= 2^-11 |a|.
 constexpr Arithmetic kRoundedToHalves =
-    wgmma_of_floats("wgmma on rounded floats", 1, 0x1p-10 + 0x1p-22, 1 + 0x1p-10 + 0x1p-22);
+    wgmma_of_floats("wgmma on rounded floats", 1, 2048, 0x1p-10 + 0x1p-22, 1 + 0x1p-10 + 0x1p-22);
 
 // Floats that are split into two halves each, hi = a rounded to nearest and lo = a - hi rounded to
 // nearest, and multiplied as hi hi + lo hi + hi lo. Neither hi nor lo may overflow or be subnormal,
@@ -73,10 +78,11 @@ constexpr Arithmetic kRoundedToHalves =
 //     and at most 2^(e-11). So |lo| <= 2^-11 |a|, and hi + lo = a + d with |d| <= 2^-23 |a|.
 //   - (hi + lo)(hi' + lo') - lo lo' differs from a b by at most 2 * 2^-23 + 2^-46 for the d of a and
 //     b, and 2^-22 for lo lo'.
+//   - Up to 32768 no hi overflows, and hi + lo is the integer, which has at most 22 bits.
 //   - |hi hi'| + |lo hi'| + |hi lo'| <= ((1 + 2^-11)^2 + 2 * 2^-11 (1 + 2^-11)) |a b|.
 constexpr Arithmetic split_arithmetic(int promoted_terms = 0) {
-    return wgmma_of_floats("wgmma, three products", 3, 0x1p-21 + 0x1p-46, 1 + 0x1p-9 + 3 * 0x1p-22,
-                           promoted_terms);
+    return wgmma_of_floats("wgmma, three products", 3, 32768, 0x1p-21 + 0x1p-46,
+                           1 + 0x1p-9 + 3 * 0x1p-22, promoted_terms);
 }
 
 // C = A * B on device memory: A (M x K), B (K x N), C (M x N), row-major, packed, 256-byte aligned.

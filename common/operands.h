@@ -72,16 +72,28 @@ struct OperandsIn {
     // become 0.
     void set_integers(uint32_t seed, const Arithmetic& arithmetic) {
         const double limit = sizeof(Out) == 2 ? kHalf2.exact_limit : arithmetic.exact_limit;
-        fill(seed, limit, random_integers<In>, exact_range(shape.K, limit));
+        if (arithmetic.operand_limit == 0) {
+            fill(seed, limit, random_integers<In>, exact_range(shape.K, limit));
+        } else {
+            const double range =
+                std::min(std::max(4096.0, limit / shape.K), arithmetic.operand_limit);
+            fill(seed, limit / range, random_integers<In>, int(range));
+            keep_one_factor_wide();
+        }
+        upload();
     }
     // Positive reals. No sum cancels, so that the error bound is a fraction of each element of C,
     // at most a quarter of it; and no sum exceeds the largest half.
     void set_reals(uint32_t seed, const Arithmetic& arithmetic) {
         const double most = most_terms(arithmetic, shape.K, 0.25);
         fill(seed, sizeof(Out) == 2 ? std::min(most, 65504.0) : most, random_reals<In>, 0.25f);
+        upload();
     }
     // Reals of both signs, for timing. Simpler data draws less power, which can raise the clock.
-    void set_timed(uint32_t seed) { fill(seed, shape.K, random_reals<In>, -1.0f); }
+    void set_timed(uint32_t seed) {
+        fill(seed, shape.K, random_reals<In>, -1.0f);
+        upload();
+    }
 
     auto C_device() { return C_device_.slice(guard_, C_.size() - 2 * guard_); }
     const Out* C() const { return &C_[guard_]; }
@@ -118,7 +130,7 @@ private:
         return changed(A_device, A) ? "A was changed" : changed(B_device, B) ? "B was changed" : "";
     }
 
-    // Fills A and B and uploads them. If K exceeds `most_terms`, rows of A are thinned to so many
+    // Fills A and B. If K exceeds `most_terms`, rows of A are thinned to so many
     // terms: of every `step` consecutive elements all but one become zero, another one in the next
     // row. Which one is kept is scattered over a row, so that the pattern repeats with no k-tile.
     template <class Random, class Range>
@@ -131,6 +143,19 @@ private:
             const unsigned kept = k / step * 2654435761u / 65536 + row;
             if (k % step != kept % step) A[i] = In(0.0f);
         }
+    }
+    // For each k, reduces the elements of either A or B to their signs. Of two wide integers the
+    // product of the low halves, which a split leaves out, would be missing. Which matrix stays wide
+    // is scattered over k.
+    void keep_one_factor_wide() {
+        const auto is_wide_in_A = [](size_t k) { return unsigned(k) * 2654435761u >> 31; };
+        const auto reduce = [](In& x) { x = In(float(float(x) > 0) - float(float(x) < 0)); };
+        for (size_t i = 0; i < A.size(); ++i)
+            if (!is_wide_in_A(i % shape.K)) reduce(A[i]);
+        for (size_t i = 0; i < B.size(); ++i)
+            if (is_wide_in_A(i / shape.N)) reduce(B[i]);
+    }
+    void upload() {
         A_device.upload(A);
         B_device.upload(B);
     }

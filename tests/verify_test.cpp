@@ -227,6 +227,39 @@ TEST(Accuracy, AcceptsProductsOfFloatsFromHalves) {
     }
 }
 
+// A matrix in "device memory" on the host.
+template <class T>
+struct HostArray {
+    using value_type = T;
+    explicit HostArray(size_t size) : values(size) {}
+    void upload(const std::vector<T>& from) { values = from; }
+    std::vector<T> values;
+};
+
+// Integers show each of these faults in sums of any length.
+TEST(Exact, OfProductsOfFloatsFromHalves) {
+    const std::vector<FromHalves> faults = {{"lo hi is missing", 64, 0},
+                                            {"hi lo is missing", 64, 1, 0},
+                                            {"lo is twice as large", 64, 2, 1},
+                                            {"hi has ten bits", 64, 1, 1, 10}};
+    for (const int K : {1, 2, 17, 100, 600, 4096, 8192}) {
+        OperandsIn<HostArray<float>, HostArray<float>> x({4, 4, K});
+        const auto said = [&](const FromHalves& how) {
+            const std::vector<float> C = product(x.shape, x.A, x.B, how);
+            return said_by(kWrongResult, [&] { check_exact(x.shape, x.A, x.B, C.data()); });
+        };
+        x.set_integers(1, split_arithmetic(64));
+        for (const int terms : {0, 64}) EXPECT_EQ(said({"", terms}), "") << K;
+        for (const FromHalves& wrong : faults) {
+            if (K == 1) continue;  // only A or B is wide
+            EXPECT_NE(said(wrong), "") << wrong.what << " " << K;
+        }
+        x.set_integers(1, kRoundedToHalves);
+        EXPECT_EQ(said({"", 0, 0, 0}), "") << K;
+        EXPECT_NE(said({"", 0, 0, 0, 10}), "") << K;
+    }
+}
+
 // In longer sums the errors of lo, which have both signs, cancel more than the bound grows.
 TEST(Accuracy, RejectsWrongProductsOfFloatsFromHalves) {
     for (const FromHalves& wrong : {FromHalves{"lo hi is missing", 64, 0},
