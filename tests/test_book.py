@@ -50,11 +50,11 @@ def test_what_runs_is_built(page):
 
 
 def test_next_follows_the_road():
-    """From 01 on, "Next" leads through every lesson that is no side road, and each side road leads back."""
+    """From 01 on, "Next" leads through every lesson that is not optional, and each optional one leads back."""
     lessons = {page.parent.name: page.read_text() for page in ROOT.glob("[0-9][0-9]_*/README.md")}
     following = {name: "".join(re.findall(r"\bNext: \[[^]\n]*\]\(\.\./(\w+)/.*\n\Z", text))
                  for name, text in lessons.items()}
-    road = {name for name, text in lessons.items() if "\n*Side road" not in text}
+    road = {name for name, text in lessons.items() if "\n*Optional" not in text}
     seen, at = [], min(road)
     while at and at not in seen:
         seen, at = [*seen, at], following[at]

@@ -10,7 +10,7 @@ import pytest
 
 import check_exercise
 import exercises
-from book.pages import side_roads
+from book.pages import optional_chapters
 from support import ROOT, call, tool
 
 FIRST, SECOND = exercises.listed()[:2]
@@ -120,7 +120,7 @@ def test_what_the_emulator_finds_in_a_program_is_said(tmp_path):
 
 
 def test_the_next_one_follows_the_road():
-    beside = [each.chapter[:2] in side_roads(ROOT) for each in exercises.listed()]
+    beside = [each.chapter[:2] in optional_chapters(ROOT) for each in exercises.listed()]
     assert any(beside) and beside == sorted(beside) and exercises.listed()[0].chapter == "primer"
 
 

@@ -235,7 +235,8 @@ def test_another_line_in_a_source_changes_the_page(tmp_path):
 
 @pytest.mark.parametrize("marker, said", [
     ("code", "takes code FILE"), ("code kernel.cu", "takes code FILE"), ('code kernel.cu "first"', "takes code FILE"),
-    ('code other.cu from "a"', "other.cu is no file"), (f'code {ROOT}/01_naive/matmul.cu from "a"', "matmul.cu is no file"),
+    ('code other.cu from "a"', "other.cu is no file"),
+    (f'code {ROOT}/01_naive/matmul.cu from "a"', "matmul.cu is no file"),
     ('code README.md from "None"', "README.md is no file"),
     ('code kernel.cu from "third"', 'no line of the file has "third"'),
     ('code kernel.cu from "C[i]" to "third"', 'from "C[i]" on has "third"'),

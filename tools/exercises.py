@@ -25,7 +25,7 @@ import textwrap
 from typing import NamedTuple
 
 import programs
-from book.pages import side_roads
+from book.pages import optional_chapters
 from edits import edited
 from programs import ROOT
 from results import InvalidInput
@@ -164,8 +164,8 @@ def exercise(page, number, title, text):
 
 
 def pages():
-    """The primer's page, those of the road's chapters, and those of the side roads, which nobody needs for the road."""
-    beside = side_roads(ROOT)
+    """The primer's page, those of the road's chapters, and those of the optional chapters."""
+    beside = optional_chapters(ROOT)
     chapters = sorted(ROOT.glob("[0-9][0-9]_*/exercises.md"), key=lambda page: (page.parent.name[:2] in beside, page))
     return [ROOT / "docs/exercises.md", *chapters]
 

@@ -36,7 +36,7 @@ SPHINX = {"en": "en", "ja": "ja", "zh": "zh_CN"}  # Sphinx's names of the langua
 # Phrases of the site, each in Japanese and Chinese.
 WORDS = {
     "The road": ("本編", "主线"),
-    "Side roads": ("寄り道", "支线"),
+    "Optional chapters": ("寄り道", "支线"),
     "Beside the road": ("資料", "资料"),
     "notes": ("ノート", "笔记"),
     "exercises": ("練習問題", "练习"),
@@ -188,11 +188,11 @@ class Book:
         top = list(filter(on_top, self.pages.values()))
         links = [(ROOT / link).resolve() for link in re.findall(r"\]\(([^)#]*\.md)", page.read_text())]
         chapters = [each for each in top if each.parent.name[:2].isdigit()]
-        side = [each for each in chapters if each.parent.name[:2] in pages.side_roads(ROOT)]
-        road = [ROOT / "docs/primer.md", *(each for each in chapters if each not in side)]
+        optional = [each for each in chapters if each.parent.name[:2] in pages.optional_chapters(ROOT)]
+        road = [ROOT / "docs/primer.md", *(each for each in chapters if each not in optional)]
         # In the order in which the page mentions them.
-        beside = sorted({*top} - {page, *road, *side}, key=[*links, *top].index)
-        parts = {"The road": road, "Side roads": side, "Beside the road": beside}
+        beside = sorted({*top} - {page, *road, *optional}, key=[*links, *top].index)
+        parts = {"The road": road, "Optional chapters": optional, "Beside the road": beside}
         return "".join(tree(self.say(name), children) for name, children in parts.items())
 
     # The following change a page's tree before Sphinx writes it.

@@ -60,21 +60,21 @@ def of_site(language):
 
 
 def road(root):
-    """{number of a chapter: its row of docs/road.csv}. A side road has back_to, the chapter at which it rejoins the
-    road. Some rows have an idea for the first page, which is longer than the chapter's heading."""
+    """{number of a chapter: its row of docs/road.csv}. An optional chapter has back_to, the chapter at which it
+    rejoins the road. Some rows have an idea for the first page, which is longer than the chapter's heading."""
     file = root / "docs/road.csv"
     return {row["chapter"]: row for row in csv.DictReader(file.read_text().splitlines())} if file.exists() else {}
 
 
-def side_roads(root):
+def optional_chapters(root):
     """{number of a chapter beside the road: number of the chapter to which it leads back}"""
     return {number: row["back_to"] for number, row in road(root).items() if row["back_to"]}
 
 
 def navigation(pages):
-    """{chapter's README: its last line, the links along the road and to its translations}. A side road begins where it
-    leaves the road, and goes on where it rejoins the road."""
-    found, beside = {}, side_roads(pages[0].parent.parent) if pages else {}
+    """{chapter's README: its last line, the links along the road and to its translations}. An optional chapter begins
+    where it leaves the road, and goes on where it rejoins the road."""
+    found, beside = {}, optional_chapters(pages[0].parent.parent) if pages else {}
     numbers = {page.parent.name[:2]: page for page in pages}
     road = [page for number, page in numbers.items() if number not in beside]
     for number, page in numbers.items():

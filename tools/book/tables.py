@@ -231,7 +231,8 @@ def sweep(results):
 def cuda_python(results):
     """The Zenn article's two tables in one, for each way to use streams."""
     yield Head(
-        "means of five runs, N = 8192 | NumPy, s | GPU with copies, s | times | launch to sync, s | TFLOP/s | np.allclose"
+        "means of five runs, N = 8192 | NumPy, s | GPU with copies, s | times | launch to sync, s | TFLOP/s | "
+        "np.allclose"
     )
     yield "the Zenn article, RTX 5060 Ti | 1.705 | 0.857 | 2.0 | 0.787 | 1.4 | not printed"
     for by_run in grouped(results("cuda_python"), "streams", "run"):
@@ -437,7 +438,7 @@ def ladder(results):
         at = road(ROOT).get(name[:2], {})
         idea = at.get("idea") or path.read_text().split("\n")[0].partition(": ")[2]
         if back := at.get("back_to"):
-            idea = f"*side road, back to {back}:* {idea}"
+            idea = f"*optional, back to {back}:* {idea}"
         figures = ["-", "-", "-"]
         if row := stages.get(name):
             figures[:2] = f"{row.predicted_gflops:T}", f"{row.gflops:T}"
