@@ -97,9 +97,10 @@ function toy(settings, draw, solved) {
     const sentence = draw(state);
     if (find("#says").innerHTML !== sentence) find("#says").innerHTML = sentence;
     if (solved) {
-      const done = solved(state), task = say(done ? "solved" : "task");
-      find("#task").classList.toggle("done", done);
-      if (find("#task").textContent !== task) find("#task").textContent = task;
+      const place = find("#task"), done = solved(state), [task, other] = done ? ["solved", "task"] : ["task", "solved"];
+      place.classList.toggle("done", done);
+      place.dataset.other = "☐ " + say(other);
+      if (place.textContent !== say(task)) place.innerHTML = `<span>${say(task)}</span>`;
     }
     history.replaceState(null, "", "#" + new URLSearchParams(state));
   };

@@ -489,16 +489,27 @@ def rows_of(name, results, page):
 
 
 def roofs(root):
-    """The limits that were measured on each GPU, for docs/toys/roofline.html."""
+    """The limits that were measured on each GPU, and the speeds of its FP32 chapters, for docs/toys/roofline.html."""
     lines = []
     for file in sorted(root.glob("docs/results/*/limits.csv"), reverse=True):
         rows = {row.what: row for row in read(file)}
         places = (("copy", "gbs"), ("shared_memory", "gbs"), ("fp32_fma", "gflops"))
         gbs, shared, gflops = (getattr(rows.get(what), column, "-") for what, column in places)
         if "-" not in (gbs, shared, gflops):
-            of_gpu = f'{{ gpu: "{rows["copy"].gpu}", memory: {gbs}, shared: {shared}, peak: {gflops} }}'
-            lines.append(f"  {of_gpu},  // GB/s, GB/s, GFLOP/s\n")
-    return f"// Measured, from docs/results/*/limits.csv; ./run plot writes it.\nconst LIMITS = [\n{''.join(lines)}];\n"
+            of_gpu = f'gpu: "{rows["copy"].gpu}", memory: {gbs}, shared: {shared}, peak: {gflops}'
+            lines += [f"  {{ {of_gpu}, chapters: [  // GB/s, GB/s, GFLOP/s\n", *measured(file.with_name("ladder.csv")), "  ] },\n"]
+    return f"""// Measured, from limits.csv and ladder.csv of docs/results/*; ./run plot writes it.
+const LIMITS = [
+{"".join(lines)}];
+"""
+
+
+def measured(ladder):
+    """The lines of limits.js about the FP32 chapters of a ladder.csv."""
+    stages = [row for row in read(ladder) if row.m == row.n == row.k == SIZE] if ladder.exists() else []
+    chapters = [row for row in stages if "/" not in row.stage and unit(row.stage) == ""]
+    return [f'    {{ name: "{row.stage[:2]}", flopPerByte: {row.flop_per_byte}, gflops: {row.gflops} }},\n'
+            for row in chapters]
 
 
 def pages(folder, root):
