@@ -22,6 +22,7 @@
 #include "emulator/engine/accesses.h"
 #include "emulator/engine/clocks.h"
 #include "emulator/engine/races.h"
+#include "emulator/engine/removed_calls.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
 #include "emulator/trace/sites.h"
@@ -245,6 +246,7 @@ void look_at_host() {
     const bool any = compiled_for_tracing && !earlier.empty() &&
                      std::any_of(allocations.begin(), allocations.end(), host_can_access);
     accesses::of_host = any ? check_host : nullptr;
+    if (any) removed_calls::restore();
 }
 
 }  // namespace

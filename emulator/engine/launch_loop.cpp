@@ -16,6 +16,7 @@
 #include "emulator/engine/hooks.h"
 #include "emulator/engine/named_barriers.h"
 #include "emulator/engine/names.h"
+#include "emulator/engine/removed_calls.h"
 #include "emulator/engine/settings.h"
 #include "emulator/engine/shared_window.h"
 #include "emulator/engine/stacks.h"
@@ -47,8 +48,9 @@ void end_launch() {
     if (record::wanted() && !run.restart) record::end_launch(kernel_name());
 }
 
-// Forgets the block that ran before.
+// Forgets the block that ran before, which may not have been traced.
 void clear_block() {
+    if (traced) removed_calls::restore();
     block_barriers::begin_block();
     accesses::begin_block();
     named_barriers::begin_block();

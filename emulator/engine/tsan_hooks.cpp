@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "emulator/engine/accesses.h"
+#include "emulator/engine/removed_calls.h"
 #include "emulator/engine/run.h"
 #include "emulator/engine/written.h"
 #include "emulator/trace/tracing.h"
@@ -27,6 +28,14 @@ void host_access(const void* p, size_t bytes, emulator::trace::Kind kind, bool p
                  const void* pc) {
     if (kind == kRead && emulator::written::host_has_some) host_reads(p, bytes, pc);
     if (of_host) of_host(p, bytes, kind, polls, pc);
+}
+// The same for a call that does nothing else, so that it can be removed.
+[[gnu::noinline]] void host_call(const void* p, size_t bytes, emulator::trace::Kind kind,
+                                 bool polls, const void* pc) {
+    host_access(p, bytes, kind, polls, pc);
+    const bool looks_at_host = of_host || emulator::written::host_has_some;
+    const bool in_traced_block = emulator::run.running && emulator::traced;
+    if (!looks_at_host && !in_traced_block) emulator::removed_calls::note_idle(pc);
 }
 
 void access_range(const void* pointer, size_t bytes, emulator::trace::Kind kind, const void* pc) {
@@ -54,11 +63,11 @@ void __tsan_vptr_read(void**) {}
 #define READ_WRITE(bytes, prefix, aligned, polls)                      \
     void __tsan_##prefix##read##bytes(void* p) {                       \
         if (in_kernel) note_compiled(p, bytes, kRead, HERE, aligned);  \
-        else host_access(p, bytes, kRead, polls, HERE);                \
+        else host_call(p, bytes, kRead, polls, HERE);                  \
     }                                                                  \
     void __tsan_##prefix##write##bytes(void* p) {                      \
         if (in_kernel) note_compiled(p, bytes, kWrite, HERE, aligned); \
-        else host_access(p, bytes, kWrite, polls, HERE);               \
+        else host_call(p, bytes, kWrite, polls, HERE);                 \
     }
 // unaligned: the source allows any address, as memcpy does.
 #define READ_WRITES(bytes)                      \

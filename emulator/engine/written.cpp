@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "emulator/engine/removed_calls.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
 #include "emulator/trace/tracing.h"
@@ -90,6 +91,7 @@ void bring(const void* to, const Allocation& array, const void* from, size_t byt
         brought.end());
     const Unwritten found = find_unwritten(array, device, bytes);
     host_has_some = found.words || !brought.empty();
+    if (host_has_some) removed_calls::restore();
     if (!found.words) return;
     const auto on_host = [&](size_t word) { return host + (array.begin + word * kWord - device); };
     const Brought now{on_host(found.first),

@@ -18,6 +18,15 @@ __global__ void write_at(float* out, long i) {
     out[i + threadIdx.x] = 1;  // @write
 }
 
+// The calls by which the compiler traces accesses are removed from code that often runs untraced.
+TEST_F(Accesses, AreTracedInCodeThatHasOftenRunUntraced) {
+    emulator::set_tracing(false);
+    read_at<<<1000, 1>>>(floats.data, floats.data, 0);
+    emulator::set_tracing(true);
+    read_at<<<1, 4>>>(floats.data, floats.data, 189);
+    expect_out_of_bounds("@read reads 4 bytes, just past the end..thread 3)");
+}
+
 TEST_F(Accesses, DeviceMemoryHasBounds) {
     Device<float> a(100, 1), b(100, 2);
     read_at<<<1, 4>>>(a.data, floats.data, 96);

@@ -198,7 +198,7 @@ protected:
     void upload() {
         cudaMemcpyAsync(device, pinned, 128, cudaMemcpyHostToDevice, s);  // @upload
     }
-    void read(const int* from) {
+    [[gnu::noinline]] void read(const int* from) {
         seen = *from;  // @host_reads
     }
     void write(int* to) {
@@ -309,6 +309,14 @@ TEST_F(HostWaits, InEachOfTheseWays) {
         read(pinned);
         expect_problem({"missing wait: @host_reads"});
     }
+}
+
+TEST_F(HostWaits, InCodeThatHasRunBefore) {
+    cudaDeviceSynchronize();
+    for (int i = 0; i < 1000; ++i) read(pinned);
+    download();
+    read(pinned);
+    expect_problem({"missing wait: @host_reads"});
 }
 
 // One missing wait is one problem, however often and in how many places the host then looks.

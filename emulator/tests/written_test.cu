@@ -13,6 +13,21 @@ protected:
     void TearDown() override { cudaFree(unwritten); }
 };
 
+// The calls by which the compiler traces accesses are removed from code that often runs without need
+// for them. (This test is the first, because after a copy of unwritten memory they are needed.)
+[[gnu::noinline]] float sum_of(const float* host, int count) {
+    float sum = 0;
+    for (int i = 0; i < count; ++i) sum += host[i];  // @sum
+    return sum;
+}
+TEST_F(Written, TheHostUsesItInCodeThatHasRunBefore) {
+    std::vector<float> host(1000, 1);
+    EXPECT_EQ(sum_of(host.data(), 1000), 1000);
+    cudaMemcpy(host.data(), unwritten, 256, cudaMemcpyDeviceToHost);
+    EXPECT_NE(sum_of(host.data(), 64), 64);
+    expect_problem({"@sum reads on the host what nobody has written"});
+}
+
 __global__ void add_one(const float* in, float* out) {
     out[threadIdx.x] = in[threadIdx.x] + 1;  // @add_one
 }
