@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,8 +41,8 @@ struct Kernel {
 };
 struct All {
     std::vector<Kernel> kernels;
-    Clock::time_point begin, block;
-    double traced = 0;  // of the launch, seconds
+    double begin = 0, block = 0;  // of the launch and of the block: seconds of the processor
+    double traced = 0;  // of the launch: seconds of the processor
     bool out_of_memory = false;  // for more records of accesses
     uint64_t blocks = 0, looked_at = 0;  // of the launch: all, and those traced as a whole
     Clock::time_point start = Clock::now();
@@ -85,12 +86,16 @@ constexpr uint64_t Counts::*kSums[] = {&Counts::global_load_bytes,
                                        &Counts::threads,
                                        &Counts::barriers};
 
-double since(Clock::time_point begin) {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
+// How much is traced should not depend on what else the machine does.
+// clock() is no use here: in a kernel it counts nanoseconds (api/device.cpp).
+double processor_seconds() {
+    timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
 }
 
 void print_progress() {
-    const double seconds = since(all().start);
+    const double seconds = std::chrono::duration<double>(Clock::now() - all().start).count();
     if (seconds < all().next_notice) return;
     all().next_notice = seconds + kNextNotice;
     uint64_t launches = 1;
@@ -105,7 +110,8 @@ void print_progress() {
 }
 
 bool enough() {
-    return all().out_of_memory || all().traced > kSecondsOfLaunch + kFraction * since(all().begin);
+    const double seconds = processor_seconds() - all().begin;
+    return all().out_of_memory || all().traced > kSecondsOfLaunch + kFraction * seconds;
 }
 
 std::string ratio(uint64_t a, uint64_t b) {
@@ -256,7 +262,7 @@ void begin_launch() {
     if (!printed_at_exit()) return;
     const Kernel& kernel = this_kernel();
     set_tracing(all().seconds < kSeconds || kernel.traced < 3);
-    all().begin = Clock::now();
+    all().begin = processor_seconds();
     all().traced = 0;
     all().blocks = all().looked_at = 0;
     run.until_look = kAccesses;
@@ -264,7 +270,7 @@ void begin_launch() {
 
 bool looks_at_block() {
     if (!printed_at_exit()) return true;
-    all().block = Clock::now();
+    all().block = processor_seconds();
     return !enough();
 }
 
@@ -272,7 +278,7 @@ void end_block() {
     if (!printed_at_exit()) return;
     ++all().blocks;
     if (traced) {
-        all().traced += since(all().block);
+        all().traced += processor_seconds() - all().block;
         ++all().looked_at;
     }
     print_progress();
@@ -280,8 +286,8 @@ void end_block() {
 
 void look_at_clock() {
     run.until_look = kAccesses;
-    all().traced += since(all().block);
-    all().block = Clock::now();
+    all().traced += processor_seconds() - all().block;
+    all().block = processor_seconds();
     print_progress();
     all().out_of_memory |= available_memory() < kReserve;
     if (!enough()) return;
