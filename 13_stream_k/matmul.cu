@@ -5,14 +5,14 @@
 //    requests to L2     those of all CTAs for a k-tile               two for a row across two lines
 //    bytes from L2      those of all CTAs for a k-tile               128 for a row of a tile
 //
-//    time = start + waves x (k-tiles x k-tile + rest) + storing C + adding parts
+//    time = start + waves x (k-tiles x k-tile + rest) + storing the last wave + adding parts
 //
-// Or start + the time of device memory, if that is longer. Where C has few tiles, they may be split
-// into slices: shares that begin at the same k in all tiles, because clusters that load the same
-// rows of A and columns of B at the same time share them in L2.
+// Where C has few tiles, they may be split into slices: shares that begin at the same k in all
+// tiles, because clusters that load the same rows of A and columns of B at the same time share them
+// in L2.
 //
-// Changed:  tiles are split into slices, not into equal shares; a heuristic with a model of L2 and
-//           device memory; configurations for all shapes.
+// Changed:  tiles are split into slices, not into equal shares; a heuristic with a model of L2;
+//           configurations for all shapes.
 #include "common/aligned_rows.h"
 #include "common/cluster_occupancy.h"
 #include "common/cluster_pipeline.cuh"
@@ -413,67 +413,69 @@ constexpr Config sliced(int step, int rest) {
     return {{m, n, true, cm, cn, split_k}, true, step, rest, launch<Tile, split_k, true>};
 }
 constexpr Config kConfigs[] = {  // rows, columns of a tile; cluster_m, cluster_n, split_k
-    normal<128, 64, 1, 4>(214, 548),          normal<128, 128, 1, 1>(322, 990),
-    normal<128, 128, 2, 4>(334, 1004),        normal<128, 192, 2, 1>(501, 1740),
-    normal<128, 192, 4, 1>(483, 1445),        normal<128, 192, 4, 2>(473, 1480),
-    normal<128, 256, 1, 1>(639, 1995),        normal<128, 256, 2, 1>(662, 2170),
-    transposed<16, 64, 1, 1, 1>(107, 2),      transposed<32, 64, 1, 1, 1>(123, 8),
-    transposed<32, 64, 1, 1, 4>(147, 372),    transposed<32, 64, 1, 1, 8>(170, 523),
-    transposed<64, 64, 1, 1, 1>(145, 89),     transposed<64, 64, 1, 1, 4>(170, 866),
-    transposed<64, 64, 1, 1, 8>(152, 910),    transposed<96, 64, 1, 1, 4>(172, 1173),
-    transposed<96, 64, 1, 4, 1>(167, 380),    transposed<96, 64, 4, 2, 1>(177, 379),
-    transposed<128, 64, 1, 1, 8>(198, 1467),  transposed<128, 64, 1, 4, 2>(206, 1618),
-    transposed<128, 64, 4, 2, 1>(200, 594),   transposed<80, 128, 1, 1, 4>(213, 1740),
-    transposed<160, 64, 1, 4, 1>(216, 710),   transposed<64, 192, 2, 1, 1>(307, 848),
-    transposed<96, 128, 1, 1, 1>(261, 530),   transposed<96, 128, 2, 4, 1>(258, 805),
-    transposed<192, 64, 1, 1, 1>(268, 650),   transposed<112, 128, 4, 2, 1>(282, 930),
-    transposed<128, 128, 1, 1, 4>(299, 2575), transposed<96, 192, 2, 1, 1>(393, 1244),
-    transposed<160, 128, 2, 4, 1>(391, 1313), transposed<160, 128, 4, 2, 1>(392, 1289),
-    transposed<192, 128, 1, 2, 1>(494, 1647), transposed<224, 128, 1, 2, 1>(548, 2073),
-    transposed<160, 192, 4, 2, 1>(581, 1636), transposed<192, 192, 1, 2, 1>(705, 2501),
-    sliced<64, 64, 1, 1, 4>(119, 566),        sliced<128, 64, 1, 1, 8>(159, 1313),
-    sliced<64, 192, 2, 1, 1>(223, 2351),      sliced<112, 128, 4, 2, 1>(284, 2865),
-    sliced<160, 128, 2, 1, 1>(344, 4683),     sliced<160, 128, 4, 2, 1>(393, 3736)};
+    normal<128, 64, 1, 4>(215, 671),          normal<128, 128, 1, 1>(321, 1187),
+    normal<128, 128, 4, 1>(332, 1318),        normal<128, 192, 2, 1>(504, 1927),
+    normal<128, 192, 4, 2>(480, 1654),        normal<128, 256, 1, 1>(649, 2150),
+    normal<128, 256, 2, 1>(648, 2654),        transposed<16, 64, 1, 1, 1>(117, 161),
+    transposed<16, 64, 1, 1, 8>(170, 551),    transposed<32, 64, 1, 1, 1>(127, 234),
+    transposed<32, 64, 1, 1, 4>(157, 587),    transposed<32, 64, 1, 1, 8>(152, 743),
+    transposed<48, 64, 1, 1, 1>(139, 325),    transposed<64, 64, 1, 1, 4>(171, 1129),
+    transposed<64, 64, 1, 1, 8>(153, 1129),   transposed<96, 64, 1, 1, 4>(176, 1456),
+    transposed<96, 64, 1, 4, 1>(166, 722),    transposed<96, 64, 4, 2, 1>(176, 746),
+    transposed<64, 128, 1, 1, 1>(203, 633),   transposed<128, 64, 1, 1, 8>(197, 1790),
+    transposed<128, 64, 1, 4, 2>(203, 1974),  transposed<128, 64, 4, 2, 1>(190, 1087),
+    transposed<80, 128, 1, 1, 4>(216, 2011),  transposed<160, 64, 1, 1, 1>(211, 1015),
+    transposed<160, 64, 1, 4, 1>(216, 1181),  transposed<192, 64, 1, 1, 1>(263, 1187),
+    transposed<112, 128, 4, 2, 1>(293, 1452), transposed<128, 128, 1, 1, 4>(296, 2948),
+    transposed<160, 128, 2, 4, 1>(402, 2009), transposed<160, 128, 4, 2, 1>(404, 1990),
+    transposed<192, 128, 1, 2, 1>(500, 2534), transposed<224, 128, 1, 2, 1>(574, 2986),
+    transposed<192, 192, 1, 2, 1>(726, 3607), sliced<64, 64, 1, 1, 4>(110, 39),
+    sliced<128, 64, 4, 2, 1>(216, 973),       sliced<96, 128, 2, 4, 1>(265, 1929),
+    sliced<112, 128, 4, 2, 1>(282, 2458),     sliced<160, 128, 2, 1, 1>(387, 4327)};
 
 // Microseconds, fitted to times of an H100: from the launch to the first k-tile; until a cluster
 // has added the parts of a tile, and for each further part; for a copy to aligned rows.
-constexpr double kStart = 4.86, kFirstPart = 4.4, kPart = 0.68, kCopy = 2.5;
-// Requests to L2 in a microsecond.
-constexpr double kRequests = 102e3;
+constexpr double kStart = 4.55, kFirstPart = 4.8, kPart = 0.68, kCopy = 2.5;
+constexpr double kRequests = 98e3;  // to L2, in a microsecond
 // Megabytes in a microsecond: from L2, where CTAs load the same data at the same time, and where
-// slices of K do not; to and from device memory; of C by TMA, and from registers; of accumulators
-// that one CTA sends to others of its cluster (`rest` has most of that time); of a copy to aligned
-// rows.
-constexpr double kL2 = 12.1, kL2Slices = 7.0, kDevice = 2.76, kStored = 16, kScattered = 7.1,
-                 kSent = 34, kCopied = 2;
+// slices of K do not; to and from device memory; of C by TMA, and from registers; of copies.
+constexpr double kL2 = 12.1, kL2Slices = 7.1, kDevice = 2.76, kStored = 8.5, kScattered = 13.3,
+                 kCopied = 2.6;
 
-// The predicted time in microseconds; infinity: the configuration does not take that shape.
+// The predicted microseconds of a configuration with aligned rows, if device memory does not take
+// longer; infinity: the configuration does not take that shape.
 double time_of(const Config& config, int M, int N, int K) {
     const auto [m, n, transposed, cluster_m, cluster_n, split_k] = config.tiling;
-    if (!transposed && N % 4)  // TMA stores rows that start on multiples of 16 bytes
-        return std::numeric_limits<double>::infinity();
     const Work work(M, N, K, config.tiling, config.sliced);
-    if (config.sliced && work.slices == 1) return std::numeric_limits<double>::infinity();
+    const bool stored = transposed || N % 4 == 0;  // by TMA, which takes multiples of 16 bytes
+    if (!stored || (config.sliced && work.slices == 1))
+        return std::numeric_limits<double>::infinity();
     // What all CTAs load for a k-tile: rows of 128 bytes, each with two requests if it lies across
     // two lines of L2.
     const double A_rows = double(m) / cluster_n, B_rows = double(n) / cluster_m;
     const double requests = A_rows * (aligned(K) % 64 ? 2 : 1) + B_rows * (aligned(N) % 64 ? 2 : 1);
     const double ctas = work.clusters * config.tiling.ctas();
-    const double l2 = split_k * work.slices > 1 ? kL2Slices : kL2;
+    const int split = split_k * work.slices;  // CTAs for each tile
+    const double l2 = split > 1 ? kL2Slices : kL2;
     const double step = std::max(
         {config.step * 1e-3, requests * ctas / kRequests, (A_rows + B_rows) * 128e-6 * ctas / l2});
-    // The slowest CTA.
     const int waves = work.shared_tiles ? 1 : ceil_div(work.scheduler.tiles, work.clusters);
     const int k_tiles = ceil_div(ceil_div(work.k_tiles, work.slices), split_k);
-    const double MB_of_C = 4e-6 * M * N;
-    double time = waves * (k_tiles * step + config.rest * 1e-3) +
-                  MB_of_C / (transposed ? kScattered : kStored);
-    if (split_k > 1) time += 4e-6 * waves * m * n / kSent;
+    double time = kStart + waves * (k_tiles * step + config.rest * 1e-3);
+    // A wave's tiles are stored while the next wave's are computed, but nothing hides the last.
+    const double MB_of_wave = 4e-6 * std::min(double(M) * N, ctas / split * m * n);
+    time += MB_of_wave / (transposed ? kScattered : kStored);
     if (work.slices > 1) time += kFirstPart + (work.slices - 1) * kPart;
-    const double device = (2e-6 * K * (double(M) + N) + MB_of_C) / kDevice;
+    return time;
+}
+
+// What the launch takes with device memory and copies. They are the same for all configurations, so
+// that they do not help to choose: where device memory is the limit, all predictions are equal.
+double predicted_time(const Config& config, int M, int N, int K) {
+    const double device = 1e-6 * (2.0 * K * (double(M) + N) + 4.0 * M * N) / kDevice;
     const double copies = (aligned(K) > K ? kCopy + 4e-6 * M * K / kCopied : 0) +
                           (aligned(N) > N ? kCopy + 4e-6 * K * N / kCopied : 0);
-    return kStart + std::max(time, device) + copies;
+    return std::max(time_of(config, M, N, K), kStart + device) + copies;
 }
 
 const Config& best_config(int M, int N, int K) {
@@ -517,11 +519,6 @@ double shared_loaded_bytes(double M, double N, double K) {
     return tiling.split_k > 1 ? sent : 0;
 }
 
-std::string chosen(int M, int N, int K) {
-    const Config& best = best_config(M, N, K);
-    return format("%s: %.1f us", best.name().c_str(), time_of(best, M, N, K));
-}
-
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, shared_loaded_bytes, kWgmma};
     facts.stored_elements = stored_elements;
@@ -529,6 +526,9 @@ int main(int argc, char** argv) {
         facts.configs.push_back({config.name(), config.tiling.m * config.tiling.cluster_m,
                                  config.tiling.n * config.tiling.cluster_n,
                                  kTileK * config.tiling.split_k, config.sliced});
-    facts.chosen = chosen;
+    facts.chosen = [](int M, int N, int K) {
+        const Config& best = best_config(M, N, K);
+        return format("%s: %.1f us", best.name().c_str(), predicted_time(best, M, N, K));
+    };
     return run_stage(launch_matmul, facts, argc, argv);
 }
