@@ -38,6 +38,8 @@ public:
     // The shapes at which --all-configs verifies a configuration, if it takes them.
     static std::vector<Shape> shapes_for(const ConfigFacts& config);
     static OptionTable options(Options& options);  // the options that only this machine has
+    // What multiply_in_fp32() is called in a column's name, and in its title.
+    static const std::string kFp32Name, kFp32Title;
 
     // Selects the device, and prints what it is and for which GPU it predicts. Throws as
     // select_device() does.
@@ -54,6 +56,9 @@ public:
     // The source lines that read the matrix 'A' or 'B', or write 'C', in the last launch; "" where
     // they are not known.
     std::string lines_of(const Product& product, char matrix) const;
+    // C = A * B for floats, with which --accuracy compares a stage: cuBLAS's, on the emulator sums in
+    // order of k.
+    void multiply_in_fp32(const Product& product);
     // Appends to the row: times or counts, the prediction, and the machine that measured. launch:
     // queues the product.
     void measure(const Product& product, const Launch& launch, Row& row);

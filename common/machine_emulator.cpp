@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <iterator>
@@ -227,6 +228,22 @@ std::string Machine::lines_of(const Product& product, char matrix) const {
     for (const std::string& line : emulator::lines_that_access(data, bytes, matrix == 'C'))
         all += (all.empty() ? "" : " ") + line;
     return all;
+}
+
+const std::string Machine::kFp32Name = "fp32_sum", Machine::kFp32Title = "of FP32|sum";
+void Machine::multiply_in_fp32(const Product& product) {
+    const auto [M, N, K] = product.shape;
+    std::vector<float> A(size_t(M) * K), B(size_t(K) * N), C(size_t(M) * N, 0.0f);
+    for (const auto& [to, from] : {std::pair(&A, product.A), {&B, product.B}})
+        check_cuda(cudaMemcpy(to->data(), from, to->size() * sizeof(float), cudaMemcpyDeviceToHost),
+                   "cudaMemcpy from the device");
+    for (int row = 0; row < M; ++row)
+        for (int k = 0; k < K; ++k)
+            for (int col = 0; col < N; ++col)
+                C[size_t(row) * N + col] = std::fma(A[size_t(row) * K + k], B[size_t(k) * N + col],
+                                                    C[size_t(row) * N + col]);
+    check_cuda(cudaMemcpy(product.C, C.data(), C.size() * sizeof(float), cudaMemcpyHostToDevice),
+               "cudaMemcpy to the device");
 }
 
 static void add_counts(Row& row, double flop, const emulator::Counts& c) {

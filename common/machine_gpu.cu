@@ -253,6 +253,13 @@ std::string Machine::lines_of(const Product&, char) const { return ""; }
 void Machine::after_row() {}
 void Machine::check_launched(const Facts&) const {}
 
+const std::string Machine::kFp32Name = "cublas", Machine::kFp32Title = "of|cuBLAS";
+void Machine::multiply_in_fp32(const Product& p) {
+    Cublas().multiply(p.shape.M, p.shape.N, p.shape.K, p.A, p.B, p.C, CUDA_R_32F, CUDA_R_32F,
+                      CUBLAS_COMPUTE_32F);
+    finish_launch("cublasGemmEx");
+}
+
 // The fastest of cuBLASLt's algorithms, by three launches of each. Empty if there is none.
 static Launch best_of(CublasLt& lt, GpuTimer& timer) {
     std::vector<Launch> launches;

@@ -91,7 +91,13 @@ struct OperandsIn {
     }
     // Reals of both signs, for timing. Simpler data draws less power, which can raise the clock.
     void set_timed(uint32_t seed) {
-        fill(seed, shape.K, random_reals<In>, -1.0f);
+        set(seed, [](size_t count, uint32_t s) { return random_reals<In>(count, s); });
+    }
+    // What `values(count, seed)` returns.
+    template <class Values>
+    void set(uint32_t seed, Values values) {
+        A = values(size_t(shape.M) * shape.K, seed);
+        B = values(size_t(shape.K) * shape.N, seed + 1);
         upload();
     }
 

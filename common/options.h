@@ -86,6 +86,7 @@ struct Options : RunOptions {
     uint32_t seed = 1;
     std::optional<Gpu> gpu;  // predict for this GPU rather than for the one at hand
     bool bf16 = false;  // operands of bfloat16 in place of FP16
+    bool accuracy = false;  // FP32 stages: show the errors against FP64
     bool rested = false;  // GPU: time only launches after a pause
     bool best_lt = false;  // GPU: also time the fastest algorithm of cuBLASLt
     bool lines = false;  // emulator: print the traffic of every source line

@@ -8,6 +8,7 @@
 //              within a proven bound                                                verify.h
 //   cause      what explains a wrong product: its elements,                         causes.h
 //              or other shapes                                                      other_shapes.h
+//   accuracy   with --accuracy, the error against FP64, beside plain FP32's        accuracy.h
 //   measure    a GPU times the launches, beside cuBLAS; the emulator hands over
 //              what it has counted                                                  machine.h
 //   predict    the roofline says how fast it could be                               roofline.h
@@ -17,8 +18,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "common/accuracy.h"
 #include "common/build.h"
 #include "common/checked_launch.h"
 #include "common/device.h"
@@ -113,6 +116,30 @@ static std::vector<Case> cases_of(const Options& options, const std::vector<Shap
     return cases;
 }
 
+// The errors of `multiply`, and what they are of plain FP32's, for each kind of data.
+template <class Multiply>
+static Row accuracy_of(Operands<float, float>& x, const Product& product, Machine& machine,
+                       uint32_t seed, Multiply multiply) {
+    Row row;
+    for (const DataKind& kind : kDataKinds) {
+        progress(product.name() + ": accuracy, " + kind.title);
+        x.set(seed, kind.values);
+        const Fp64Sample exact(x.shape, x.A, x.B);
+        const auto error_of = [&](auto multiply) {
+            x.clear();
+            multiply();
+            x.fetch();
+            return exact.error_of(x.C());
+        };
+        const double error = error_of(multiply);
+        const double of_fp32 = error_of([&] { machine.multiply_in_fp32(product); });
+        add_cells(row, {{"error_" + kind.name, format("%.3g", error)},
+                        {"error_" + kind.name + "_of_" + Machine::kFp32Name,
+                         of_fp32 > 0 ? format("%.3g", error / of_fp32) : "-"}});
+    }
+    return row;
+}
+
 // Verifies a case, and measures it if it is reported. Throws Failure.
 template <class In, class Out>
 static void run_case(const Case& each, Launcher<In, Out> launch, const Facts& facts,
@@ -163,6 +190,9 @@ static void run_case(const Case& each, Launcher<In, Out> launch, const Facts& fa
 
         // Measure, predict and report
         Row row = row_of(name, s, error);
+        if constexpr (std::is_same_v<In, float>)
+            if (options.accuracy)
+                add_cells(row, accuracy_of(x, product, machine, options.seed, multiply));
         if (!options.verify_only) x.set_timed(options.seed);
         machine.measure(product, queue_launch, row);
         add_cells(row, {{"config", facts.chosen ? facts.chosen(s.M, s.N, s.K) : "-"}});
@@ -183,7 +213,10 @@ static void run_cases(Launcher<In, Out> launch, const Facts& facts, const Option
         shapes_of(options, rounded_up(square(Machine::kDefaultSize), facts));
     for (const Shape& s : asked) check_multiples(s, facts);
     Machine machine(options, facts);
-    Report report(options.csv, begin_table(asked, machine.columns()), options.wide);
+    const Columns columns = options.accuracy
+                                ? accuracy_columns("_of_" + Machine::kFp32Name, Machine::kFp32Title)
+                                : machine.columns();
+    Report report(options.csv, begin_table(asked, columns), options.wide);
     const std::vector<Case> cases = cases_of(options, asked, facts);
     for (const Case& each : cases) {
         const auto run = [&](const Case& c) {
@@ -226,6 +259,10 @@ static Program program_of(const std::string& name, const char* type, const Facts
     OptionTable& table = program.options;
     table = product_options(options, std::to_string(Machine::kDefaultSize));
     table.push_back(device_option(options.device));
+    if (program.types[0] == "fp32")
+        table.push_back({"--accuracy", "",
+                         "show the errors against FP64, and their quotients by plain FP32's",
+                         flag(options.accuracy)});
     if (facts.bf16) {
         program.types.push_back("bf16");
         table.push_back({"--bf16", "", "A and B of bfloat16 instead of FP16", flag(options.bf16)});

@@ -148,6 +148,9 @@ inline double most_terms(const Arithmetic& arithmetic, double K, double bound) {
     return within;
 }
 
+// The most rows, and columns, of C at which sums of K products are computed in double precision.
+inline int sample_limit(int K) { return std::clamp(int(std::sqrt(0x1p31 / K)), 16, 128); }
+
 // Compares C with a double-precision product, at all elements or at 128 rows x 128 columns of a
 // larger C; fewer from K = 2^17 on. Each element must lie within error_bound(). Where C is of half
 // and the accumulators are not, C is rounded once more. Returns the largest error / bound. Throws
@@ -155,7 +158,7 @@ inline double most_terms(const Arithmetic& arithmetic, double K, double bound) {
 template <class In, class Out>
 double check_accuracy(Shape s, const std::vector<In>& A, const std::vector<In>& B, const Out* C,
                       const Arithmetic& arithmetic) {
-    const int limit = std::clamp(int(std::sqrt(0x1p31 / s.K)), 16, 128);
+    const int limit = sample_limit(s.K);
     const std::vector<int> rows = sample_indices(s.M, limit), cols = sample_indices(s.N, limit);
     const bool rounded_once = sizeof(Out) == 2 && arithmetic.unit_roundoff < kHalf2.unit_roundoff;
     const double rounding = rounded_once ? kHalf2.unit_roundoff : 0;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
+#include <sstream>
 
 #include "common/device.h"
 #include "common/device_operands.h"
@@ -254,6 +256,53 @@ TEST(Harness, ExitCodesAndCsv) {
         EXPECT_EQ(line.substr(0, name.size()), name);
     }
     std::remove(path.c_str());
+}
+
+__global__ void of_halves(int M, int N, int K, const float* A, const float* B, float* C) {
+    for (int row = 0; row < M; ++row)
+        for (int col = 0; col < N; ++col) {
+            float acc = 0;
+            for (int k = 0; k < K; ++k)
+                acc += float(half(A[size_t(row) * K + k])) * float(half(B[size_t(k) * N + col]));
+            C[size_t(row) * N + col] = acc;
+        }
+}
+void launch_of_halves(int M, int N, int K, const float* A, const float* B, float* C) {
+    of_halves<<<1, 1>>>(M, N, K, A, B, C);
+}
+
+// The quotients of the errors by those of plain FP32, with --accuracy.
+std::vector<double> quotients(Launcher<float, float> launch, const Facts& facts) {
+    const std::string path = testing::TempDir() + "accuracy.csv";
+    EXPECT_EQ(run(launch, {"-m", "20", "-n", "30", "-k", "100", "--accuracy", "--csv", path},
+                  "test.cu", facts),
+              kVerified);
+    std::ifstream file(path);
+    std::vector<std::string> lines[2];  // the names of the columns, the values
+    for (auto& line : lines) {
+        std::string text, cell;
+        std::getline(file, text);
+        for (std::istringstream cells(text); std::getline(cells, cell, ',');) line.push_back(cell);
+    }
+    std::vector<double> found;
+    for (const char* kind : {"zero_mean", "positive", "wide"}) {
+        const std::string name = format("error_%s_of_fp32_sum", kind);
+        const size_t at = std::find(lines[0].begin(), lines[0].end(), name) - lines[0].begin();
+        found.push_back(at < lines[1].size() ? std::stod(lines[1][at]) : 0);
+    }
+    return found;
+}
+
+TEST(Harness, AccuracyIsComparedWithPlainFp32) {
+    for (const double quotient : quotients(launch<99>, {})) {
+        EXPECT_GT(quotient, 0.25);
+        EXPECT_LT(quotient, 4);
+    }
+    Facts facts;
+    facts.arithmetic = kRoundedToHalves;
+    const std::vector<double> large = quotients(launch_of_halves, facts);
+    for (const double quotient : large) EXPECT_GT(quotient, 100);
+    EXPECT_EQ(std::set<double>(large.begin(), large.end()).size(), 3u);  // other data
 }
 
 // Of two configurations the launcher chooses the first. The second takes an even N, and is wrong at

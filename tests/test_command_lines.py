@@ -27,6 +27,7 @@ BAD = (
     (f"{STAGE}_cpu {STAGE} {OPENCL}", "-m 1 -n 1000000000 -k 8388608", 3, "smaller"),
     (f"{STAGE}_cpu {STAGE}", "--bf16", 2, "--bf16"),
     (f"{STAGE}_cpu {PRODUCT}_cpu_trace", "--best-lt", 2, "--best-lt"),
+    (f"{PRODUCT}_cpu_trace", "--accuracy", 2, "--accuracy"),  # its operands are halves
     ("custom_load_cpu", "--arch sm_70", 3, "sm_75"),
     (f"{PROBE}_cpu", "--arch sm_70 --shape 32x8x16 --csv a.csv", 2, "--shape 16x16x16"),
     (f"{PROBE}_cpu", "--all --svg a.svg", 2, "--svg --all"),
