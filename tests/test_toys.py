@@ -4,10 +4,12 @@ import csv
 import itertools
 import json
 import re
+from random import Random
 
 import pytest
 
 from browser import DRAWN, ask, chromium, click, drag, errors, press, resize, show, wait  # noqa: F401
+from mutate import how
 from records import record_of
 from support import ROOT, call, program
 
@@ -68,20 +70,99 @@ def test_toys_count_as_the_emulator_does(name, kinds, shown):
 def test_descriptor(shown):
     """At every setting the toy reads the units that the emulator's wgmma reads. What 11 passes to it is right."""
     page = shown("descriptor.html")
-    settings = """[0, 1].flatMap(tile => [0, 32, 64, 128].flatMap(swizzle => Array.from({ length: 257 * 121 }, (_, i) =>
-        ({ tile, swizzle, start: i % 257 * 2, lbo: Math.floor(i / 257) % 11, sbo: Math.floor(i / 257 / 11) }))))"""
+    settings = """[0, 1].flatMap(operand => [0, 32, 64, 128].flatMap(swizzle =>
+        Array.from({ length: 257 * 121 }, (_, i) => ({
+            operand, swizzle, start: i % 257 * 2, lbo: Math.floor(i / 257) % 11, sbo: Math.floor(i / 257 / 11) }))))"""
     read = ask(page, f"""{settings}.map(each => [
         descriptorOf(fieldsOf(each)).reduce((all, bits) => all * 65536n + BigInt(bits), 0n).toString(),
-        TILES[each.tile].size * (TILES[each.tile].transposed ? -1 : 1),
+        TILES[each.operand].size * (TILES[each.operand].transposed ? -1 : 1),
         readOf(each).reduce((all, {{ unit }}) => (all * 31 + unit) % 1000003, 0)])""")
     run = call(program("toy_rules"), stdin=None, input="\n".join(f"operand {bits} {rows}" for bits, rows, _ in read))
     assert [*map(int, run.stdout.split())] == [units for _, _, units in read] and len(read) == 2 * 4 * 257 * 121
-    a, b = ask(page, "[[0, 2, 0, 6], [1, 128, 9, 6]].map(([tile, start, lbo, sbo]) =>"
-                     " solved({ tile, start, lbo, sbo, swizzle: 128 }))")
+    a, b = ask(page, "[[0, 2, 0, 6], [1, 128, 9, 6]].map(([operand, start, lbo, sbo]) =>"
+                     " solved({ operand, start, lbo, sbo, swizzle: 128 }))")
     assert a and b
     for name in ("a", "b", "plain"):
         go(page, name)
         assert ask(page, "find('#task').classList.contains('done')") is False, name
+
+
+# Prints for each line of the input, "whole", "slices" or "shares", the number of SMs, M, N, K and a tile's rows and
+# columns, what 13's blocks compute in which order, and where the tiles lie, as one number.
+SHARES = """
+#include <iostream>
+#include "common/tile_scheduler.h"
+
+int at_once;
+int clusters_at_once(int) { return at_once; }
+namespace shares {
+%s
+}
+namespace slices {
+%s
+}
+template <class Units, class Unit, class Work>
+void print(const Work& work) {
+    unsigned long long all = work.clusters;
+    for (int cluster = 0; cluster < work.clusters; ++cluster) {
+        Unit unit;
+        for (Units units(work, cluster); units.next(unit);) {
+            const auto at = work.scheduler.position(unit.tile);
+            for (int x : {unit.tile, unit.first, unit.k_tiles, at.m, at.n}) all = (all * 31 + x) %% 1000003;
+        }
+    }
+    std::cout << all << std::endl;
+}
+int main() {
+    std::string division;
+    for (int M, N, K, m, n; std::cin >> division >> at_once >> M >> N >> K >> m >> n;) {
+        if (division == "shares") {
+            const shares::Work work(M, N, K, {m, n, false, 1, 1, 1});
+            if (work.shared_tiles) print<shares::Units<true>, shares::Unit>(work);
+            else print<shares::Units<false>, shares::Unit>(work);
+        } else {
+            const slices::Work work(M, N, K, {m, n, false, 1, 1, 1}, division == "slices");
+            if (work.shared_tiles) print<slices::Units<true>, slices::Unit>(work);
+            else print<slices::Units<false>, slices::Unit>(work);
+        }
+    }
+}
+"""
+
+
+def shares_of(file):
+    """What divides the work in a program of 13: its constants and types, without the kernel."""
+    text = (ROOT / file).read_text()
+    pipeline = (ROOT / "common/cluster_pipeline.cuh").read_text()
+    constants = re.findall(r"(?m)^constexpr int (?:kTileK|kGroup|kManyWaves|kMinSaved) = .*", pipeline + text)
+    types = [re.search(rf"(?ms)^(template <bool kCut>\n)?(struct|class) {name} {{.*?^}};", text)[0]
+             for name in ("Tiling", "Unit", "Work", "Units")]
+    return "\n".join(constants + types)
+
+
+def test_waves(shown, tmp_path):
+    """What each SM computes, in which order, is what 13's programs compute, and a tile lies where their scheduler puts
+    it, at 1200 settings."""
+    random = Random(7)
+    settings = [(division, *random.choice([(132, 16384), (132, 3000), (132, 640), (8, 640), (3, 500)]))
+                for division in ("whole", "slices", "shares") for _ in range(400)]
+    settings = [(division, sms, random.randint(1, most), random.randint(1, most), random.randint(1, 20000),
+                 *random.choice([(128, 256), (128, 192), (128, 128), (128, 64), (64, 128)]))
+                for division, sms, most in settings]
+    source, made, with_ = tmp_path / "shares.cpp", tmp_path / "shares", how()
+    source.write_text(SHARES % tuple(map(shares_of, ("13_stream_k/2_stream_k.cu", "13_stream_k/matmul.cu"))))
+    includes = [f"-I{path}" for path in with_["includes"]]
+    call(with_["compiler"], "-std=c++17", "-w", *includes, source, "-o", made, *with_["link"]["plain"], check=True)
+    run = call(made, stdin=None, input="\n".join(" ".join(map(str, each)) for each in settings))
+    ours = ask(shown("waves.html"), f"""{json.dumps(settings)}.map(([division, sms, m, n, k, tm, tn]) => {{
+        const tiles = {{ tilesM: Math.ceil(m / tm), tilesN: Math.ceil(n / tn) }};
+        const blocks = unitsOf({{ tiles: tiles.tilesM * tiles.tilesN, kTiles: Math.ceil(k / K_TILE), division, sms }});
+        return blocks.flat().reduce((all, {{ tile, first, kTiles }}) => {{
+            const at = tilePlace(tiles, tile);
+            return [tile, first, kTiles, at.m, at.n].reduce((sum, each) => (sum * 31 + each) % 1000003, all);
+        }}, blocks.length);
+    }})""")
+    assert [*map(int, run.stdout.split())] == ours and len(ours) == 1200
 
 
 def said(page):
@@ -158,6 +239,7 @@ def reach(page, selector):
     ("banks.html", [("#stride", "RIGHT")]),
     ("coalescing.html", [("#stride", "HOME"), ("#stride", "RIGHT")]),
     ("roofline.html", [("[data-set*=\"depth=8\"]", "SPACE")]),
+    ("waves.html", [("#tile :nth-child(4)", "SPACE")]),
     ("swizzle.html", [("#layout :nth-child(3)", "SPACE")]),
     ("descriptor.html", [("#sbo", "RIGHT")]),
 ])
@@ -178,11 +260,11 @@ def test_swizzle(shown):
     columns = ask(page, """[0, 1, 2, 3, 4, 5, 6, 7].map(which =>
         eventOf({ layout: 2, along: 0, which }).addresses.slice(0, 8))""")
     record = record_of("10_async_mma.2_swizzle")
-    begin, end = next((each["begin"], each["begin"] + each["bytes"]) for each in record["arrays"] if each["name"] == "As")
+    As, = (each for each in record["arrays"] if each["name"] == "As")
     read = set()
     for site, _, _, _, base, pattern, *_ in (event for event in record["blocks"][0]["warps"][0] if len(event) > 5):
-        if record["sites"][site][0] == "shared load" and begin <= base < end:
-            places = [(base - begin + each) % 1024 for each in record["patterns"][pattern]]  # in its eight rows
+        if record["sites"][site][0] == "shared load" and 0 <= base - As["begin"] < As["bytes"]:
+            places = [(base - As["begin"] + each) % 1024 for each in record["patterns"][pattern]]  # in its eight rows
             read |= {tuple(places[i:i + 8]) for i in range(0, 32, 8)}
     assert read == {*map(tuple, columns)}
     costs = ask(page, "[0, 1, 2].map(layout => costOf({ layout, along: 0, which: 5 }).count)")
@@ -223,10 +305,12 @@ def test_roofline(shown):
         tera = float(re.search(r"\d+\.\d", ask(page, "find('#says strong').textContent"))[0])
         assert tera == pytest.approx(predicted / 1000, rel=.05, abs=.05), place
     # What was measured is hidden until a reader asks for it.
-    points = "[...document.querySelectorAll('#figure .point')].map(each => each.dataset.tip.match(/[\\d.]+/g).map(Number))"
+    points = """[...document.querySelectorAll("#figure .point")].map(each =>
+        each.dataset.tip.match(/[\\d.]+/g).map(Number))"""
     assert ask(page, points) == []
     go(page, "shown=1")
-    measured = {row["stage"][:2]: float(row["gflops"]) for row in rows if "/" not in row["stage"] and row["n"] == "8192"}
+    of_chapters = (row for row in rows if "/" not in row["stage"] and row["n"] == "8192")
+    measured = {row["stage"][:2]: float(row["gflops"]) for row in of_chapters}
     shown_now = {f"{name:02.0f}": tera for name, tera, *_ in ask(page, points)}
     assert {"01", "02", "03", "04", "05"} <= set(shown_now) <= set(measured)
     assert all(tera == pytest.approx(measured[name] / 1000, abs=.051) for name, tera in shown_now.items())

@@ -92,3 +92,35 @@ function blockOf({ bm, bn, tm, tn, depth, others }) {
   const by = Object.keys(fits).reduce((least, each) => fits[each] < fits[least] ? each : least);
   return { threads, registers, shared, blocks: fits[by], by };
 }
+
+// What the SMs compute where an SM holds one block and no clusters are formed: of each block, in order, { tile, first, kTiles }. Work
+// and Units of 13_stream_k/2_stream_k.cu, and Work of its matmul.cu for slices. division: "whole", "slices" or "shares".
+const MANY_WAVES = 32, MIN_SAVED = 4;
+function unitsOf({ tiles, kTiles, division, sms }) {
+  const waves = Math.ceil(tiles / sms), slices = Math.min(Math.floor(sms / tiles), kTiles);
+  const wholeWaves = Math.max(0, Math.floor(tiles / sms) - 1), rest = tiles - wholeWaves * sms;
+  let blocks = waves < MANY_WAVES ? Math.ceil(tiles / waves) : sms, shared = 0, begin = () => 0;
+  if (division === "slices" && slices > 1) {
+    [blocks, shared] = [tiles * slices, tiles];
+    begin = block => Math.floor(block / slices) * kTiles + Math.floor(block % slices * kTiles / slices);
+  }
+  if (division === "shares" && (waves - wholeWaves) * kTiles - Math.ceil(rest * kTiles / sms) >= MIN_SAVED) {
+    [blocks, shared] = [Math.min(sms, rest * kTiles), rest];
+    begin = block => Math.floor(shared * kTiles * block / blocks);
+  }
+  return Array.from({ length: blocks }, (_, block) => {
+    const units = [], end = begin(block + 1);
+    for (let at = begin(block); at < end; at += units[units.length - 1].kTiles) {
+      const tile = Math.floor(at / kTiles), first = at - tile * kTiles;
+      units.push({ tile, first, kTiles: Math.min(kTiles - first, end - at) });
+    }
+    for (let tile = shared + block; tile < tiles; tile += blocks) units.push({ tile, first: 0, kTiles });
+    return units;
+  });
+}
+// Where a tile lies: TileScheduler of common/tile_scheduler.h, groups of eight rows of tiles.
+const GROUP = 8;
+function tilePlace({ tilesM, tilesN }, tile) {
+  const group = Math.floor(tile / (GROUP * tilesN)), within = tile - group * GROUP * tilesN, rows = Math.min(GROUP, tilesM - group * GROUP);
+  return { m: group * GROUP + within % rows, n: Math.floor(within / rows) };
+}

@@ -49,7 +49,7 @@ function tips() {
 }
 
 // settings: { name: { value, from, to, step } or { value, choices } }; bounds may be functions of the state, `power` shows two to the
-// value, and with `buttons` each choice is a button. draw(state) draws, and returns the sentence as HTML. solved(state): whether the
+// value, with `buttons` each choice is a button, and with `number` it is typed. show(choice): its word, unless WORDS has it. draw(state) draws, and returns the sentence as HTML. solved(state): whether the
 // reader has done what the words `task` ask for; `solved` are the words for then. Returns set(changes). A word of WORDS is explained by
 // that of the same name after "what_", where it stands and in the list of all. A click on what has data-choose in the picture changes
 // these settings.
@@ -59,7 +59,8 @@ function toy(settings, draw, solved) {
     ? `<span id="label_${name}" data-say="${name}"></span><span id="${name}" class="row" role="group" aria-labelledby="label_${name}">${
       settings[name].choices.map(each => `<button value="${each}"></button>`).join("")}</span>`
     : settings[name].choices ? `<label for="${name}" data-say="${name}"></label><select id="${name}"></select>`
-      : `<label for="${name}" data-say="${name}"></label><input type="range" id="${name}"><output for="${name}"></output>`).join("");
+      : `<label for="${name}" data-say="${name}"></label><input type="${settings[name].number ? "number" : "range"}" id="${name}"><output for="${
+        name}"></output>`).join("");
   find("#language").innerHTML = languageOptions();
   const same = query => (preset => names.every(name => name === "turn" || preset[name] === state[name]))(fresh(parsed(query)));
   const presets = [...document.querySelectorAll("[data-set]")];
@@ -67,8 +68,8 @@ function toy(settings, draw, solved) {
   const set = changes => {
     Object.assign(state, changes);
     names.forEach(name => {
-      const { choices, from, to, step = 1, power, buttons } = settings[name], control = find("#" + name);
-      const [low, high, by] = [of(from), of(to), of(step)], word = each => WORDS[name + each] ? say(name + each) : each;
+      const { choices, from, to, step = 1, power, buttons, show } = settings[name], control = find("#" + name);
+      const [low, high, by] = [of(from), of(to), of(step)], word = each => WORDS[name + each] ? say(name + each) : show ? show(+each) : each;
       if (choices && !choices.includes(state[name])) state[name] = choices[0];
       if (buttons) {
         for (const each of control.children) {
@@ -114,7 +115,7 @@ function toy(settings, draw, solved) {
     const here = named || presets.find(each => same(each.dataset.set)) || presets[0];
     presets.forEach(each => each.parentElement.classList.toggle("here", each.parentElement === here?.parentElement));
   };
-  names.forEach(name => find("#" + name).addEventListener(settings[name].buttons ? "click" : "input", e => {
+  names.forEach(name => find("#" + name).addEventListener(settings[name].buttons ? "click" : settings[name].number ? "change" : "input", e => {
     if (e.target.value) set({ turn: 0, [name]: +e.target.value });
   }));
   find("#figure").addEventListener("click", e => { if (e.target.dataset.choose) set(parsed(e.target.dataset.choose)); });

@@ -497,7 +497,8 @@ def roofs(root):
         gbs, shared, gflops = (getattr(rows.get(what), column, "-") for what, column in places)
         if "-" not in (gbs, shared, gflops):
             of_gpu = f'gpu: "{rows["copy"].gpu}", memory: {gbs}, shared: {shared}, peak: {gflops}'
-            lines += [f"  {{ {of_gpu}, chapters: [  // GB/s, GB/s, GFLOP/s\n", *measured(file.with_name("ladder.csv")), "  ] },\n"]
+            lines.append(f"  {{ {of_gpu}, chapters: [  // GB/s, GB/s, GFLOP/s\n")
+            lines += [*measured(file.with_name("ladder.csv")), "  ] },\n"]
     return f"""// Measured, from limits.csv and ladder.csv of docs/results/*; ./run plot writes it.
 const LIMITS = [
 {"".join(lines)}];
