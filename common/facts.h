@@ -35,7 +35,8 @@ struct Arithmetic {
     // magnitudes is at most so many |a b|.
     double representation = 0, magnitude = 1;
     // After so many terms of k the unit's sums are promoted: an FP32 addition adds them to a total
-    // outside it. 0: they stay in its accumulators to the end.
+    // outside it. Those of products with low halves may have an accumulator of their own that is
+    // not. 0: all stay in accumulators to the end.
     int promoted_terms = 0;
     // Every integer up to this is exact as a half or the sum of two. The exact test then takes wide
     // integers, whose high halves have all their bits and whose low halves are not 0.

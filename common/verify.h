@@ -126,16 +126,21 @@ void check_exact(Shape s, const std::vector<In>& A, const std::vector<In>& B, co
 // addition which joins the accumulator of lo hi + hi lo, if it is another one, to that of hi hi,
 // because each of the two has fewer products. If the sums are promoted, only the products of one
 // k-tile precede the promotion, which adds to a total that is rounded, once for each k-tile with a
-// product that is not 0. All these factors apply to magnitudes of at most `magnitude` |A||B|, and
-// the exact sum of all products differs from AB by at most `representation` |A||B|.
+// product that is not 0. Only the accumulator of lo hi + hi lo may remain to the end: its additions
+// are counted besides, for magnitudes of at most (magnitude - 1) |A||B|. All other factors apply to
+// at most `magnitude` |A||B|, and the exact sum of all products differs from AB by at most
+// `representation` |A||B|.
 inline double error_bound(const Arithmetic& arithmetic, double terms, double K) {
     const bool promoted = arithmetic.promoted_terms > 0;
     const double tile = promoted ? arithmetic.promoted_terms : K;
     const double additions = arithmetic.products * std::min(terms, tile);
     const double promotions = promoted ? std::min(terms, std::ceil(K / tile)) : 0;
-    const double gamma = std::expm1(additions * std::log1p(arithmetic.unit_roundoff) +
-                                    promotions * std::log1p(kFp32.unit_roundoff));
-    return arithmetic.representation + gamma * arithmetic.magnitude;
+    const double additions_of_lo = promoted ? (arithmetic.products - 1) * terms : 0;
+    const double factor = std::log1p(arithmetic.unit_roundoff);
+    return arithmetic.representation +
+           arithmetic.magnitude *
+               std::expm1(additions * factor + promotions * std::log1p(kFp32.unit_roundoff)) +
+           (arithmetic.magnitude - 1) * std::expm1(additions_of_lo * factor);
 }
 
 // The most terms, of K, whose error bound is at most `bound`; at least 1.
