@@ -99,6 +99,8 @@ def edits(text, code, elsewhere):
         is_variable = not re.search(r"\boperator\b|\breturn\b", m["what"])
         if is_variable and ("*" in m["what"] or not re.search(r"\bconst", m["what"])):
             yield m.start(), len(m[0]), "EMULATOR_DEVICE"
+    for m in re.finditer(r"\bint\s+main\s*\(", code):
+        yield m.start(), 0, "EMULATOR_HOST "
     several = len({m["name"] for m in EXTERN_SHARED.finditer(code)}) > 1
     for m in EXTERN_SHARED.finditer(code):
         kind, name, lines = " ".join(m["type"].split()), m["name"], "\n" * m.group().count("\n")

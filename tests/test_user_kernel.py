@@ -172,6 +172,15 @@ def test_any_mutated(own):
     assert run.returncode == 1 and not [said for *_, said in MISTAKES if said not in output], output
 
 
+def test_overflow(own):
+    """In a stage an integer that overflows is an error. In any other program it wraps, as in a hash."""
+    hashed = mutated(BARE, "__shared__ float As", "if ((M * 1103515245 ^ K) == 3) return;\n    __shared__ float As")
+    run = own(hashed, "-m", "3", "-n", "5", "-k", "7")
+    assert run.returncode == 3 and "overflow: at " in run.stderr and "does not fit in 'int'" in run.stderr, run.stderr
+    run = own(mutated(MIN, "out[t] = s[63 - t];", "out[t] = (t + 7) * 1103515245;"))
+    assert run.returncode == 0 and f"first {7 * 1103515245 - 2**33}\n" in run.stdout, run.stdout
+
+
 @pytest.mark.parametrize("text, said", (
     (MIN.replace("s[t] = t;", 'asm("vote.uni.pred p, q;");'), ("mine.cu:<asm(>", "vote.uni")),
     ("#include <cublas_v2.h>\n" + MIN.replace("cudaFree(out);", "cublasCgemm(out);"),

@@ -140,9 +140,7 @@ class UserKernel:
         first, *others = how["includes"]
         its_folders = [flag[2:] for flag in self.flags if flag.startswith("-I")]
         folders = [first, self.path.parent, *its_folders, *others]
-        flags = [*how["flags"][variant], "-fwrapv", *filter(TAKEN.match, self.flags)]
-        if not self.is_stage:  # in other programs an integer may wrap on purpose, as on a GPU
-            flags = [flag.replace(",signed-integer-overflow", "") for flag in flags]
+        flags = [*how["flags"][variant], *filter(TAKEN.match, self.flags)]
         if self.others:
             flags.append("-DEMULATOR_SEVERAL_FILES")
         if not process.verbose:

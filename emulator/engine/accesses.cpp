@@ -11,6 +11,7 @@
 #include "emulator/engine/fences.h"
 #include "emulator/engine/hooks.h"
 #include "emulator/engine/names.h"
+#include "emulator/engine/overflows.h"
 #include "emulator/engine/races.h"
 #include "emulator/engine/sections.h"
 #include "emulator/engine/settings.h"
@@ -187,18 +188,24 @@ static bool is_mapped(uintptr_t address) {
 }
 
 // An address that lies 2^32 elements before or after an array: an index of 32 bits has wrapped
-// round. "": it is none. How many bytes an element has is not known.
+// round. "": it is none. How many bytes an element has is not known. Where the thread's last
+// overflow is known, the address must be off by as much as that has lost.
 static std::string wrapped_index(uintptr_t address, int width) {
+    const Overflow* const overflow = overflows::last();
+    const uintptr_t lost = overflow ? uintptr_t(overflow->lost()) : uintptr_t(1) << 32;
     for (uintptr_t bytes = 1; bytes <= 16; bytes *= 2) {
-        const uintptr_t wrap = bytes << 32;
-        const Allocation* const past = find_allocation(address + wrap);
+        const uintptr_t wrap = bytes * lost;
+        const Allocation* past = find_allocation(address + wrap);
+        if (!past && overflow) past = find_beside(address + wrap);
         const Allocation* const below = past ? nullptr : find_beside(address - wrap);
         if (!past && !below) continue;
         const Allocation& a = past ? *past : *below;
         return distance(address, width, a.begin, a.end) + std::to_string(a.end - a.begin) +
-               " bytes of device memory, as if " +
-               (past ? "an int index had overflowed: compute a large index with size_t"
-                     : "an unsigned index had gone below 0");
+               " bytes of device memory, " +
+               (overflow ? "because an index has overflowed at " + overflow->place() + ": " +
+                               overflow->described() + ": compute a large index with size_t"
+                : past ? "as if an int index had overflowed: compute a large index with size_t"
+                       : "as if an unsigned index had gone below 0");
     }
     return "";
 }
@@ -299,6 +306,7 @@ void begin_launch() {
                             std::min(s.size, kDataEnd - s.begin), 1 + (&s - symbols().data()));
     }
     races::begin_launch();
+    overflows::begin_launch();
 }
 
 void begin_block() {

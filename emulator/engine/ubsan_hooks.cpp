@@ -6,8 +6,10 @@
 
 #include "emulator/engine/accesses.h"
 #include "emulator/engine/names.h"
+#include "emulator/engine/overflows.h"
 #include "emulator/engine/threads.h"
 #include "emulator/trace/lines.h"
+#include "emulator/trace/report.h"
 
 namespace {
 
@@ -27,7 +29,7 @@ struct Type {
         info;  // of an integer: 1 + 2 * the binary logarithm of its bits, if it is signed
     char name[1];  // 'int'
 };
-struct Overflow {
+struct OverflowAt {
     Place at;
     const Type* type;
 };
@@ -37,19 +39,22 @@ struct IndexOutOfBounds {
     const Type *array, *index;
 };
 
-std::string number(const Type& type, uintptr_t bits) {
+int64_t number(const Type& type, uintptr_t bits) {
     const int unused = 64 - (1 << type.info / 2);
-    return std::to_string(int64_t(uint64_t(bits) << unused) >> unused);
+    return int64_t(uint64_t(bits) << unused) >> unused;
 }
 
-void report_overflow(const Overflow& overflow, uintptr_t left, const char* sign, uintptr_t right) {
-    if (!emulator::run.running || !emulator::in_kernel) return;
-    const emulator::EmulatorsWork work;
-    const Type& type = *overflow.type;
-    emulator::fail("overflow: at " + overflow.at.name() + " " + number(type, left) + sign +
-                   number(type, right) + " does not fit in " + type.name + " (" +
-                   emulator::block_name() + ", " + emulator::thread_name(emulator::current_thread) +
-                   "): compute a large index with size_t");
+// In a program that ./run any.cu runs, integers may overflow on purpose: there they wrap.
+void report_overflow(const OverflowAt& data, uintptr_t left, char sign, uintptr_t right) {
+    using namespace emulator;
+    if (!run.running || !in_kernel) return;
+    const Type& type = *data.type;
+    const Overflow overflow{data.at.file, data.at.line, number(type, left), number(type, right),
+                            sign,         type.name,    1 << type.info / 2};
+    if (printed_at_exit()) return overflows::note(overflow);
+    const EmulatorsWork work;
+    fail("overflow: at " + overflow.place() + " " + overflow.described() + " (" + block_name() +
+         ", " + thread_name(current_thread) + "): compute a large index with size_t");
 }
 
 }  // namespace
@@ -65,9 +70,9 @@ void __ubsan_handle_out_of_bounds(const IndexOutOfBounds* out, uintptr_t index) 
     const EmulatorsWork work;
     const std::string place = out->at.name();
     const std::string element = element_ending_at(place, out->at.column);
-    fail("out of bounds: " + place + ": index " + number(*out->index, index) + " of " +
-             out->array->name + (element.empty() ? "" : " in " + element) + " (" + block_name() +
-             ", " + thread_name(current_thread) + ")",
+    fail("out of bounds: " + place + ": index " + std::to_string(number(*out->index, index)) +
+             " of " + out->array->name + (element.empty() ? "" : " in " + element) + " (" +
+             block_name() + ", " + thread_name(current_thread) + ")",
          cudaErrorIllegalAddress);
 }
 
@@ -80,20 +85,20 @@ void __ubsan_handle_out_of_bounds(const IndexOutOfBounds* out, uintptr_t index) 
     std::abort();  // only host code comes here
 }
 
-void __ubsan_handle_add_overflow(const Overflow* overflow, uintptr_t left, uintptr_t right) {
-    report_overflow(*overflow, left, " + ", right);
+void __ubsan_handle_add_overflow(const OverflowAt* overflow, uintptr_t left, uintptr_t right) {
+    report_overflow(*overflow, left, '+', right);
 }
-void __ubsan_handle_sub_overflow(const Overflow* overflow, uintptr_t left, uintptr_t right) {
-    report_overflow(*overflow, left, " - ", right);
+void __ubsan_handle_sub_overflow(const OverflowAt* overflow, uintptr_t left, uintptr_t right) {
+    report_overflow(*overflow, left, '-', right);
 }
-void __ubsan_handle_mul_overflow(const Overflow* overflow, uintptr_t left, uintptr_t right) {
-    report_overflow(*overflow, left, " * ", right);
+void __ubsan_handle_mul_overflow(const OverflowAt* overflow, uintptr_t left, uintptr_t right) {
+    report_overflow(*overflow, left, '*', right);
 }
-void __ubsan_handle_divrem_overflow(const Overflow* overflow, uintptr_t left, uintptr_t right) {
-    report_overflow(*overflow, left, " / ", right);
+void __ubsan_handle_divrem_overflow(const OverflowAt* overflow, uintptr_t left, uintptr_t right) {
+    report_overflow(*overflow, left, '/', right);
 }
-void __ubsan_handle_negate_overflow(const Overflow* overflow, uintptr_t value) {
-    report_overflow(*overflow, 0, " - ", value);
+void __ubsan_handle_negate_overflow(const OverflowAt* overflow, uintptr_t value) {
+    report_overflow(*overflow, 0, '-', value);
 }
 
 }  // extern "C"

@@ -95,6 +95,8 @@ const void* address_of(Tag, Function* function) {
 // lambda calls the kernel. The second returns its address, and can't be called where that is not
 // known.
 #define EMULATOR_UNTRACED __attribute__((no_sanitize("thread")))
+// For main(), whose loops may be long: overflow is reported in kernels alone.
+#define EMULATOR_HOST __attribute__((no_sanitize("signed-integer-overflow")))
 #define EMULATOR_KERNEL(...)                                                \
     [=](auto... p) EMULATOR_UNTRACED {                                      \
         emulator::enter_kernel();                                           \
