@@ -165,6 +165,22 @@ def test_waves(shown, tmp_path):
     assert [*map(int, run.stdout.split())] == ours and len(ours) == 1200
 
 
+def test_pipeline(shown):
+    """At every setting each k-tile is done when a formula says: a stage is used again after a load and its products, or
+    after the products of all stages, whichever is later. Its stage and parity are those that the kernel counts."""
+    settings = [*itertools.product(range(1, 9), range(1, 15), range(1, 9))]
+    found = ask(shown("pipeline.html"), f"""{json.dumps(settings)}.map(([stages, latency, compute]) =>
+        pipelineOf({{ stages, latency, compute }}, 20).map(each => [each.done, each.stage, each.parity]))""")
+    for (stages, latency, compute), tiles in zip(settings, found):
+        again = max(latency + compute, stages * compute)
+        stage = parity = 0
+        for tile, each in enumerate(tiles):
+            done = latency + tile // stages * again + (tile % stages + 1) * compute
+            assert each == [done, stage, parity], (stages, latency, compute, tile)
+            stage = (stage + 1) % stages
+            parity ^= stage == 0
+
+
 def said(page):
     """The numbers in the toy's first sentence."""
     return ask(page, "find('#says strong').textContent.match(/\\d+/g).map(Number)")
@@ -239,6 +255,7 @@ def reach(page, selector):
     ("banks.html", [("#stride", "RIGHT")]),
     ("coalescing.html", [("#stride", "HOME"), ("#stride", "RIGHT")]),
     ("roofline.html", [("[data-set*=\"depth=8\"]", "SPACE")]),
+    ("pipeline.html", [("#stages", "RIGHT")] * 3),
     ("waves.html", [("#tile :nth-child(4)", "SPACE")]),
     ("swizzle.html", [("#layout :nth-child(3)", "SPACE")]),
     ("descriptor.html", [("#sbo", "RIGHT")]),

@@ -124,3 +124,15 @@ function tilePlace({ tilesM, tilesN }, tile) {
   const group = Math.floor(tile / (GROUP * tilesN)), within = tile - group * GROUP * tilesN, rows = Math.min(GROUP, tilesM - group * GROUP);
   return { m: group * GROUP + within % rows, n: Math.floor(within / rows) };
 }
+
+// When each k-tile of a circular buffer is loaded and multiplied, as in 10_async_mma/4_stages.cu: a load is issued when its stage is
+// empty, takes `latency`, and does not delay others; products begin when it has arrived and the k-tile before is done.
+function pipelineOf({ stages, latency, compute }, tiles) {
+  const found = [];
+  for (let tile = 0; tile < tiles; ++tile) {
+    const issued = tile < stages ? 0 : found[tile - stages].done, arrived = issued + latency;
+    const begun = Math.max(arrived, tile ? found[tile - 1].done : 0);
+    found.push({ tile, stage: tile % stages, parity: Math.floor(tile / stages) % 2, issued, arrived, begun, done: begun + compute });
+  }
+  return found;
+}
