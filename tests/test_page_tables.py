@@ -12,7 +12,7 @@ import counters
 from book import pictures, plot, tables
 from book.measured import Results
 from programs import files
-from results import InvalidInput
+from results import InvalidInput, read
 from support import BUILD, ROOT, program
 
 RESULTS = ROOT / "docs/results/h200"
@@ -60,6 +60,26 @@ def emulated():
 def test_what_the_emulator_counts(emulated):
     for page, text in counters.pages(emulated, RESULTS).items():
         assert page.read_text() == text, f"{page} is not what tools/counters.py writes"
+
+
+def test_how_tiles_flow(emulated):
+    """flow.csv is what the stages' records say. A stage with one buffer loads and multiplies by turns; with more of them
+    it loads beside the products, and a buffer is never loaded before its last tile was multiplied."""
+    file = RESULTS.with_name("flow.csv")
+    assert file.read_text() == counters.flows(BUILD / "bin", RESULTS)
+    stages = {}
+    for row in read(file):
+        stages.setdefault(row.stage, []).append(row)
+    by_turns = set()
+    for stage, tiles in stages.items():
+        assert [tile.k for tile in tiles] == [number * tile.tile_k for number, tile in enumerate(tiles)], stage
+        loads, products = ({getattr(tile, column) for tile in tiles} for column in ("load", "multiply"))
+        if not loads & products:
+            by_turns.add(stage)
+        for number, tile in enumerate(tiles):
+            before = [each for each in tiles[:number] if each.pipeline_stage == tile.pipeline_stage != "-"]
+            assert all(each.multiply < tile.store for each in before) and tile.load <= tile.store <= tile.multiply, stage
+    assert by_turns == {"03_shared_blocking", "04_unroll"}
 
 
 @pytest.mark.parametrize("stage, column", [

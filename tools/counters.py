@@ -8,7 +8,8 @@
                                       read its counters.
     counters.py table BIN FOLDER      writes what the emulator counts (of the traced CPU builds in BIN) between the
                                       markers of the READMEs and of the emulator's pages: beside counters.csv, or as
-                                      ./run prints it. And docs/results/counted.csv, what ./run mine.cu compares with.
+                                      ./run prints it. And docs/results/counted.csv, what ./run mine.cu compares with,
+                                      and flow.csv, how the first page's picture moves.
 
 Examples:    python3 tools/counters.py measure build/bin docs/results/h200
              python3 tools/counters.py table build/bin docs/results/h200
@@ -25,9 +26,11 @@ import subprocess
 import sys
 import tempfile
 
+import view
 from book.markers import Head, filled, markdown, with_rows
-from programs import ROOT, listed
+from programs import ROOT, described, listed
 from results import InvalidInput, read, write_whole
+from view import flow
 
 # {column: metrics of ncu, which are added up}. Asynchronous copies count as loads from global memory, TMA's as well.
 COUNTERS = {
@@ -51,6 +54,7 @@ COMPARED = {
     "shared_store_wavefronts": "shared stores: wavefronts",
 }
 SIZE = 256  # for the counts
+FLOW_TILES = 6  # for the picture: as many as fill a pipeline and begin to fill it again
 # The columns of the table that ./run prints without a GPU.
 TABLE = ("global_load_bytes", "sectors_per_request", "bank_conflict_factor", "barriers_per_block")
 STAGES = [each.name for each in listed("stage")]
@@ -150,6 +154,23 @@ def counted(bin_folder):
     return printed, counts, text
 
 
+def flows(bin_folder, folder):
+    """The text of flow.csv, which has the first k-tiles of each stage that is timed in FOLDER/ladder.csv. A stage with
+    several configurations is recorded in the first one, which has the largest tile and is the one of large matrices."""
+    lines = [",".join(("stage", *flow.COLUMNS))]
+    for stage in sorted({row.stage for row in read(folder / "ladder.csv")} & {*STAGES}):
+        program = bin_folder / f"{stage}_cpu_trace"
+        options = [word for name in described(program)["configs"][:1] for word in ("--config", name)]
+
+        def recorded(k):
+            return view.read(view.record(program, (128, 256, k), *options), stage, (128, 256, k))
+
+        tile_k = flow.Block(recorded(64)).tile_k()  # TMA takes rows of whole 16 bytes
+        tiles = flow.tiles_of(recorded(FLOW_TILES * tile_k))
+        lines += [",".join([stage, *(str(tile[column]) for column in flow.COLUMNS)]) for tile in tiles]
+    return "\n".join(lines) + "\n"
+
+
 def pages(counted, folder):
     """{file: its text} of the pages with these tables, which have the emulator's counts beside counters.csv or as ./run
     prints them, and of counted.csv, with which `./run mine.cu` compares."""
@@ -180,6 +201,7 @@ def main():
     if given.what == "measure":
         return measure(given.bin, given.folder)
     texts = pages(counted(given.bin), given.folder)
+    texts[ROOT / "docs/results/flow.csv"] = flows(given.bin, given.folder)
     write_whole(*texts.items())
     print(*texts, sep="\n")
 
