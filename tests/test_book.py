@@ -33,7 +33,8 @@ def name(path):
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links(page):
     for link in re.findall(r"\]\(([^)\s]+)\)", without_code(page.read_text())):
-        # GitHub's page of a workflow, and its badge, are outside the tree.
+        # GitHub's pages of the site and of a workflow, and its badge, are outside the tree.
+        link = re.sub(r"^(\.\./)+deployments/github-pages$", ".github/workflows/site.yml", link)
         link = re.sub(r"^\.\./\.\./actions/workflows/([^/]+)(/badge\.svg)?$", r".github/workflows/\1", link)
         target, _, anchor = link.partition("#")
         to = (page.parent / target).resolve() if target else page

@@ -63,8 +63,8 @@ def test_what_the_emulator_counts(emulated):
 
 
 def test_how_tiles_flow(emulated):
-    """flow.csv is what the stages' records say. A stage with one buffer loads and multiplies by turns; with more of them
-    it loads beside the products, and a buffer is never loaded before its last tile was multiplied."""
+    """flow.csv is what the stages' records say. With one stage in the pipeline a kernel loads and multiplies by turns.
+    With more of them it loads beside the products, and never into one before its last tile was multiplied."""
     file = RESULTS.with_name("flow.csv")
     assert file.read_text() == counters.flows(BUILD / "bin", RESULTS)
     stages = {}
@@ -78,7 +78,8 @@ def test_how_tiles_flow(emulated):
             by_turns.add(stage)
         for number, tile in enumerate(tiles):
             before = [each for each in tiles[:number] if each.pipeline_stage == tile.pipeline_stage != "-"]
-            assert all(each.multiply < tile.store for each in before) and tile.load <= tile.store <= tile.multiply, stage
+            assert all(each.multiply < tile.store for each in before), stage
+            assert tile.load <= tile.store <= tile.multiply, stage
     assert by_turns == {"03_shared_blocking", "04_unroll"}
 
 
@@ -146,7 +147,8 @@ def test_another_figure_changes_its_pages_and_pictures(drawn, copy):
     assert plotted(copy) == 0
     before, after = contents(drawn), contents(copy)
     assert sorted(name for name in after if after[name] != before[name] and not name.endswith(".csv")) == [
-        *PAGES[1:], "README.md", "h200/bars.svg", "h200/ladder.svg", "h200/roofline.svg"]
+        *PAGES[1:], "README.md", "h200/bars.svg", "h200/flow.ja.svg", "h200/flow.svg", "h200/flow.zh.svg",
+        "h200/ladder.svg", "h200/roofline.svg"]
 
 
 @pytest.mark.parametrize("name, row, column, to, said", WRONG)

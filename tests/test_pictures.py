@@ -4,9 +4,10 @@ import xml.etree.ElementTree
 
 import pytest
 
-from book import plot
+from book import flow_picture, plot
 from book.measured import SIZE, Results
 from records import record_of
+from results import read
 from support import ROOT
 
 
@@ -34,6 +35,55 @@ def test_bars_show_the_predictions():
     dashed = [max(map(float, [x, *re.findall(r"H([\d.]+)", rest)])) for x, _, rest in paths["dash"]]
     predicted = [(scale, row.predicted_gflops) for scale, rows in zip(scales, groups) for row in rows]
     assert dashed == pytest.approx([150 + scale * gflops for scale, gflops in predicted], abs=.2)
+
+
+FLOW = sorted((ROOT / "docs/results/h200").glob("flow*.svg"))
+
+
+@pytest.mark.parametrize("file", FLOW, ids=lambda file: file.stem)
+def test_the_first_picture_moves_as_recorded(file):
+    """In each chapter's part the tiles of A set off in the beats of their loads and go on in those of their products.
+    The bar and the hollow tick have the lengths of the speeds. The file is small, and has no script."""
+    svg = "{http://www.w3.org/2000/svg}"
+    stages, shown, results = {}, [], Results(file.parent)
+    for row in read(ROOT / "docs/results/flow.csv"):
+        stages.setdefault(row.stage[:2], []).append(row)
+    for step in xml.etree.ElementTree.parse(file).iter(f"{svg}g"):
+        if step.get("class") != "step":
+            continue
+        number = step.get("data-step")
+        shown.append(number)
+        paths = [(path.get("class").split(), path.get("style", ""), path.get("d")) for path in step.iter(f"{svg}path")]
+        moves = sorted(float(re.search(r"--t:([\d.]+)", style)[1]) for kinds, style, _ in paths
+                       if "a" in kinds and "t" in kinds and "stay" not in kinds)
+        tiles = stages[number]
+        wanted = [tile.load for tile in tiles] + [tile.multiply for tile in tiles if tile.pipeline_stage != "-"]
+        assert moves == sorted(wanted), number
+        speed = next(row for name, row in results.stages().items() if name == tiles[0].stage)
+        bar, tick = (next(path for kinds, _, path in paths if kind in kinds) for kind in ("bar", "hollow"))
+        long = float(re.search(r"h([\d.]+)", bar)[1])
+        at = float(re.match(r"M([\d.]+)", tick)[1]) + 3 - 20
+        assert at / long == pytest.approx(speed.predicted_gflops / speed.gflops, rel=.03), number
+    assert shown == ["01", "02", "03", "04", "05", "06", "10", "11"]
+    assert file.stat().st_size < 150000 and "<script" not in file.read_text()
+
+
+@pytest.mark.parametrize("scheme", flow_picture.COLOURS)
+def test_the_first_picture_can_be_seen(scheme):
+    """Marks differ from the card by a contrast of 3 at least."""
+    colours = {name: bright(colour) for name, colour in re.findall(r"--(\w+):#(\w+)", {
+        "light": flow_picture.LIGHT, "dark": flow_picture.DARK}[scheme])}
+    for name in ("a", "b", "c", "bar", "lesser", "ink"):
+        low, high = sorted((colours[name], colours["card"]))
+        assert (high + .05) / (low + .05) >= (4.5 if name in ("lesser", "ink", "bar") else 3), name
+
+
+def bright(colour):
+    """The relative luminance of a colour such as fff or 0072b2."""
+    whole = colour if len(colour) == 6 else re.sub("(.)", r"\1\1", colour)
+    parts = [int(each, 16) / 255 for each in re.findall("..", whole)]
+    linear = (each / 12.92 if each <= .04 else ((each + .055) / 1.055) ** 2.4 for each in parts)
+    return sum(weight * each for weight, each in zip((.2126, .7152, .0722), linear))
 
 
 def test_the_descriptors_are_those_of_the_kernel():

@@ -62,6 +62,8 @@ def test_links(book):
                    r"\.\./docs/toys/banks\.html\?ja#\w+"):
         assert any(re.fullmatch(wanted, link) for link in links), wanted
     assert "../../views/11.1.html?ja#////1" in pages[book / "ja/11_wgmma/index.html"].links  # a step's explanation
+    for language in ("en", "ja", "zh"):  # the list of all exercises is in the navigation
+        assert "docs/learn.html" in pages[book / language / "index.html"].links
     primer = (book / "zh/docs/primer.html").read_text()
     assert all(f'<iframe src="toys/{toy}.html?zh#' in primer for toy in ("coalescing", "roofline"))
 
@@ -217,14 +219,18 @@ def test_text_fits(chromium, tmp_path):  # noqa: F811
     is written as 1e+06."""
     page = tmp_path / "page.html"
     pictures = [*ROOT.glob("docs/pictures/*.svg"), *ROOT.glob("docs/results/*/*.svg")]
-    page.write_text("".join(path.read_text() for path in pictures))
+    alone = "<p><template shadowrootmode=open>{}</template></p>"  # the style of a picture is for no other one
+    page.write_text("<meta charset=utf-8>" + "".join(alone.format(path.read_text()) for path in pictures))
     show(chromium, page)
-    assert ask(chromium, """[...document.querySelectorAll("svg")].flatMap(svg => {
+    assert ask(chromium, """[...document.querySelectorAll("p")].flatMap(each => {
+        const svg = each.shadowRoot.querySelector("svg");
         const card = svg.getBoundingClientRect(), texts = [...svg.querySelectorAll("text")];
         const boxes = texts.map(text => text.getBoundingClientRect());
         const sizes = texts.map(text => parseFloat(getComputedStyle(text).fontSize));
         const base = i => texts[i].y.baseVal[0].value;
-        const over = (a, b) => boxes[a].left < boxes[b].right && boxes[b].left < boxes[a].right && (
+        const step = i => texts[i].closest(".step");  // one after another is shown
+        const over = (a, b) => step(a) === step(b) &&
+            boxes[a].left < boxes[b].right && boxes[b].left < boxes[a].right && (
             boxes[a].top + 3 < boxes[b].bottom - 3 && boxes[b].top + 3 < boxes[a].bottom - 3 ||
             svg.querySelector("metadata") && Math.abs(base(a) - base(b)) < 1.09 * Math.min(sizes[a], sizes[b]));
         return texts.filter((text, i) => sizes[i] < 11 || boxes[i].left < card.left + 4 ||

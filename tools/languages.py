@@ -5,6 +5,7 @@ import re
 
 from programs import ROOT
 
+FIGURE = r"(?<![\w{.,])\d+(?:[.,]\d+)*(?![\w}])"
 LANGUAGES = {"en": "English", "ja": "日本語", "zh": "中文"}
 
 
@@ -38,3 +39,20 @@ def translations(language, root=ROOT):
         ["".join(map(json.loads, text.splitlines())).strip() for text in each] for fuzzy, *each in entries if not fuzzy
     )
     return {english: own for english, own in texts if own}
+
+
+def template(text):
+    """A text without its figures, such as "{1} GB/s", because no catalogue has figures; and the figures."""
+    figures = re.findall(FIGURE, text)
+    numbers = iter(range(1, len(figures) + 1))
+    return re.sub(FIGURE, lambda _: f"{{{next(numbers)}}}", text), figures
+
+
+def with_figures(text, figures):
+    return re.sub(r"\{(\d+)\}", lambda found: figures[int(found[1]) - 1], text)
+
+
+def translated(text, language):
+    """A text of a generated table in another language; the English one if it has no translation."""
+    key, figures = template(text)
+    return with_figures(translations(language).get(key, key), figures)

@@ -155,6 +155,7 @@ class Book:
         # The badge belongs to the repository's page, and links to other languages are replaced by a switch on each page
         # of the site.
         text = re.sub(r"\[!\[[^\]]*\]\((\.\./)+actions[^)]*\)\]\([^)]*\) ·\s*", "", text)
+        text = re.sub(r"\[([^\]]*)\]\((?:\.\./)+deployments[^)]*\)", r"\1", text)  # it leads to this site
         names = "|".join(LANGUAGES.values())
         text = re.sub(rf"(?m)^(?:(?: · )?\[(?:{names})\]\([^)]*\))+\n+", "", text, count=1)
         if len(re.search(r"(?m)^# (.*)", text)[1].split(" · ")) == 3:  # the title is in Japanese, Chinese and English
@@ -225,7 +226,8 @@ class Book:
         """Replaces a paragraph that is only a link to a toy by the toy."""
         for paragraph in list(doctree.findall(nodes.paragraph)):
             link = next(paragraph.findall(nodes.reference), None)
-            if len(paragraph) == 1 and link and re.search(r"(^|/)toys/\w+\.html", link["refuri"]):
+            alone = len(paragraph) == 1 and not isinstance(paragraph.parent, nodes.entry)
+            if alone and link and re.search(r"(^|/)toys/\w+\.html", link["refuri"]):
                 paragraph.replace_self(figure(self.href(page, link["refuri"]), link.astext(), link.astext()))
 
     def rewrite_links(self, page, doctree):

@@ -14,11 +14,17 @@ class Head(str):
     """A table's heading. "<" marks a column of text; the first column is one."""
 
 
+class Sentence(str):
+    """A line that is no row of a table."""
+
+
 def markdown(items):
     """The text of one table, or of several."""
     lines = []
     for item in items:
-        if isinstance(item, Head):
+        if isinstance(item, Sentence):
+            lines.append(item)
+        elif isinstance(item, Head):
             rule = "|".join("---" if not at or "<" in cell else "---:" for at, cell in enumerate(item.split("|")))
             if lines:
                 lines.append("")

@@ -3,16 +3,18 @@
 The pictures are made from the CSVs that `./run all FOLDER` wrote on a GPU: bars.svg (each chapter beside cuBLAS),
 ladder.svg (speed against size), sizes_NN.svg (the speeds of a chapter's programs where they differ most, if its lesson
 shows it), roofline.svg (each chapter predicted and measured), library_curves.svg (cuBLAS in each precision). An
-opencl.csv gives opencl.svg, and ncu's rates.csv cycles.svg and cycles_NN.svg (where a warp's cycles go).
+opencl.csv gives opencl.svg, and ncu's rates.csv cycles.svg and cycles_NN.svg (where a warp's cycles go). flow.svg, the
+first page's picture, is there in each language.
 """
 import functools
 import hashlib
 
 import programs
-from book import claims, pictures
+from book import claims, flow_picture, pictures
 from book.chart import LEFT, RIGHT, Axes, Chart, scale
 from book.measured import RATES_SIZE, SIZE, UNITS, Results, cycles_per_issue, machine, unit
 from book.tables import pages, waits
+from languages import LANGUAGES
 from process import say
 from results import Figure, InvalidInput, write_whole
 
@@ -309,15 +311,22 @@ def drawn(results):
         for row in chapters(results):
             plots[f"cycles_{row.stage[:2]}"] = functools.partial(cycles_of, row=row), "rates"
     texts = {}
+
+    def add(name, text, files):
+        digests = "; ".join(f"{file.name}, SHA-256 {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in files)
+        text = text.replace("<desc>", f"<metadata>{digests}</metadata>\n<desc>", 1)
+        texts[results.folder / f"{name}.svg"] = text
+
     for name, (draw, *sources) in sorted(plots.items()):
         files = [results.folder / f"{source}.csv" for source in sources]
         try:
             chart, first = draw(results), results(sources[0])[0]
         except (LookupError, TypeError, ValueError, ZeroDivisionError) as wrong:
             raise InvalidInput(f"{' or '.join(map(str, files))}: lacks a figure: {wrong}")
-        digests = "; ".join(f"{file.name}, SHA-256 {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in files)
-        text = chart.render(f"{first.gpu}, driver {first.driver}; {', '.join(file.name for file in files)}")
-        texts[results.folder / f"{name}.svg"] = text.replace("<desc>", f"<metadata>{digests}</metadata>\n<desc>", 1)
+        add(name, chart.render(f"{first.gpu}, driver {first.driver}; {', '.join(file.name for file in files)}"), files)
+    for language in LANGUAGES:
+        name = "flow" if language == "en" else f"flow.{language}"
+        add(name, flow_picture.draw(results, language), [results.folder / "ladder.csv", flow_picture.FLOWS])
     return texts
 
 

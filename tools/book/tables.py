@@ -5,7 +5,7 @@ import statistics
 
 import programs
 from book import faults
-from book.markers import Head, filled, markdown, with_rows
+from book.markers import Head, Sentence, filled, markdown, with_rows
 from book.measured import RATES_SIZE, SIZE, UNITS, Results, cycles_per_issue, text_of, unit
 from book.pages import english, headings, road, navigation
 from exercises import listed
@@ -324,29 +324,33 @@ def ncu(results, chapter):
         yield f"... {words} | {getattr(row, f'waiting_{reason}'):.1f}"
 
 
+def speeds_of(results, chapter):
+    """[(program, its row of the results, or None)] of a chapter's programs; first the step before the chapter, if there
+    is one."""
+    files = [file for file in programs.steps() if file.parent.name == chapter]
+    if not files:
+        return []
+    speeds = results.stages("opencl" if files[0].suffix == ".cl" else "ladder")  # OpenCL is not timed beside cuBLAS
+    before = programs.before(files[0])
+    return [(file, speeds.get(programs.name(file).removesuffix(".cl"))) for file in [before, *files] if file]
+
+
 @chapter_table
 def steps(results, chapter):
     """What each step of a chapter changes, and its speed, with the step before the chapter first."""
-    files = [file for file in programs.steps() if file.parent.name == chapter]
-    opencl = files[0].suffix == ".cl"  # OpenCL stages are not measured beside cuBLAS
-    speeds = results.stages("opencl" if opencl else "ladder")
-    columns = ["predicted_gflops", "gflops"] if opencl else ["predicted_gflops", "gflops", "percent_of_cublas"]
+    found = speeds_of(results, chapter)
+    columns = ["predicted_gflops", "gflops"]
+    if found[-1][0].suffix != ".cl":
+        columns.append("percent_of_cublas")
     heads = ["program", "<what it changes", f"predicted TFLOP/s at {SIZE}", "measured", "of cuBLAS"]
     yield Head(" | ".join(heads[: 2 + len(columns)]))
-
-    def line(file, changes):
-        row = speeds.get(programs.name(file).removesuffix(".cl"))
+    for file, row in found:
         figures = ["-"] * len(columns)
         if row:
-            figures = [f"{row.predicted_gflops:T}", f"{row.gflops:T}"]
-            if not opencl:
-                figures.append(f"{row.percent_of_cublas}%")
-        return " | ".join([programs.name(file), changes, *figures])
-
-    if before := programs.before(files[0]):
-        yield line(before, "")
-    for file in files:
-        yield line(file, programs.changes(file).replace("__", r"\_\_"))  # Markdown would take __ for bold type
+            percent = [f"{getattr(row, each)}%" for each in columns[2:]]
+            figures = [f"{row.predicted_gflops:T}", f"{row.gflops:T}", *percent]
+        changes = programs.changes(file).replace("__", r"\_\_")  # Markdown would take __ for bold type
+        yield " | ".join([programs.name(file), changes if file.parent.name == chapter else "", *figures])
 
 
 def at_drawn_shapes(results, csv):
@@ -426,18 +430,31 @@ def ablation(results, chapter):
     return variants(row for row in results("ablation") if row.stage.split("/")[0] == chapter)
 
 
+def idea_of(page):
+    """A chapter's idea for the first page: from docs/road.csv, or else from the heading of its README."""
+    return road(ROOT).get(page.parent.name[:2], {}).get("idea") or page.read_text().split("\n")[0].partition(": ")[2]
+
+
+@table
+def promise(results):
+    """What the first page promises, in one sentence."""
+    speeds = [row.gflops / 1000 for row in results.stages().values()]
+    yield Sentence(
+        f"**From {min(speeds):.0f} to {max(speeds):.0f} TFLOP/s in {len(speeds)} kernels, each predicted, measured and "
+        "explained. No GPU needed.**"
+    )
+
+
 @table
 def ladder(results):
-    """The table of the first page: a row for each chapter, with its idea from docs/road.csv, or else from its heading.
-    """
+    """The table of the first page: a row for each chapter, with its idea."""
     stages = results.stages()
     stages[programs.steps()[-1].parent.name] = list(results.stages("opencl").values())[-1]
     yield Head("chapter | <idea | predicted TFLOP/s | measured TFLOP/s | of cuBLAS")
     for path in sorted(ROOT.glob("[0-9][0-9]_*/README.md")):
         name = path.parent.name
-        at = road(ROOT).get(name[:2], {})
-        idea = at.get("idea") or path.read_text().split("\n")[0].partition(": ")[2]
-        if back := at.get("back_to"):
+        idea = idea_of(path)
+        if back := road(ROOT).get(name[:2], {}).get("back_to"):
             idea = f"*optional, back to {back}:* {idea}"
         figures = ["-", "-", "-"]
         if row := stages.get(name):

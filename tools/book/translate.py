@@ -21,7 +21,7 @@ import polib
 import view
 from book.markers import BLOCK
 from book.pages import TABLES, headings, linked, other_languages, sources, translation, navigation
-from languages import LANGUAGES
+from languages import LANGUAGES, template, with_figures
 from programs import ROOT
 from results import InvalidInput, write_whole
 
@@ -39,10 +39,10 @@ COMMAND = (
 )
 LINK = r"\]\(([^)\s]+)\)"
 CELL = r"(?<=\| )[^|\n]+?(?= \|)"
+SENTENCES = r"(?<=\n)[^<\s][^\n]*"  # of a generated block that is no table
 # The words of a FOOTER.
 FOOTER_WORDS = r"^\w+(?=: \[)|(?<= · )\w+(?=: \[)|(?<=\[)\d\d · [^]]*|(?<=\[)[^]]*(?=\]\((?:\.\./docs/)?glossary)"
 NO_WORDS = rf"{CODE}|\]\(\S*\)|<[^>\s]*>|\w*[\d_][\w.]*|TFLOP/s|GB/s|MHz|NVIDIA|cuBLAS"
-FIGURE = r"(?<![\w{.,])\d+(?:[.,]\d+)*(?![\w}])"
 
 
 def joined(line, rest):
@@ -95,16 +95,10 @@ def has_cells(block):
 
 
 def cells(block):
-    """Splits a generated block so that every second string is a cell or, in the links to other chapters, a name.
-    """
-    return re.split(f"({FOOTER_WORDS if ': [' in block and '|' not in block else CELL})", block)
-
-
-def template(cell):
-    """A cell without its figures, such as "{1} GB/s", because no catalogue has figures; and the figures."""
-    figures = re.findall(FIGURE, cell)
-    numbers = iter(range(1, len(figures) + 1))
-    return re.sub(FIGURE, lambda _: f"{{{next(numbers)}}}", cell), figures
+    """Splits a generated block so that every second string is a cell, a line without a table or, in the links to other
+    chapters, a name."""
+    words = CELL if "|" in block else FOOTER_WORDS if ": [" in block else SENTENCES
+    return re.split(f"({words})", block)
 
 
 def translated_block(block, language, words):
@@ -115,7 +109,7 @@ def translated_block(block, language, words):
         if has_words(parts[at]):
             key, figures = template(parts[at])
             text = words.get(key) or mark + key
-            parts[at] = re.sub(r"\{(\d+)\}", lambda found: figures[int(found[1]) - 1], text)
+            parts[at] = with_figures(text, figures)
     block = "".join(parts)
     return block.replace(": [", "：[") if language == "zh" else block
 
@@ -194,17 +188,22 @@ def with_links(text, page, language, root):
 
 
 def finished(text, page, language, there, anchors, root):
-    """Completes a translated page with its anchors and links."""
+    """Completes a translated page with its anchors and links, which lead to pages and pictures in its language."""
 
     def anchored(found):
         return f'<a id="{name}"></a>\n\n{found[0]}' if (name := next(names)) in anchors else found[0]
 
     def link(found):
-        other = not found[1] and (page.parent / found[2]).resolve() in there
-        return f"]({found[2][:-3]}.{language}.md{found[3] or ''})" if other else found[0]
+        if found[1]:
+            return found[0]
+        to = page.parent / found[2]
+        own = to.with_suffix(f".{language}{to.suffix}")
+        other = to.resolve() in there if to.suffix == ".md" else own.exists()
+        return f"]({pathlib.Path(found[2]).with_name(own.name)}{found[3] or ''})" if other else found[0]
 
     names = iter(headings(page.read_text()))
-    text = re.sub(rf"(?m)({CODE}|^    .*$)|\]\(([^)\s#]+\.md)(#[^)\s]*)?\)", link, re.sub("(?m)^#+ ", anchored, text))
+    target = r"\]\(([^)\s#]+\.(?:md|svg))(#[^)\s]*)?\)"
+    text = re.sub(rf"(?m)({CODE}|^    .*$)|{target}", link, re.sub("(?m)^#+ ", anchored, text))
     made_of = f"<!-- made of {page.relative_to(root)} and the catalogues in docs/po/{language} by ./run translate -->"
     return with_links(f"{made_of}\n{text}", page, language, root)
 
