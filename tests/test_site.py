@@ -9,8 +9,9 @@ import urllib.parse
 import pytest
 
 import packages
-from browser import DRAWN, ask, chromium, drag, errors, resize, show, wait  # noqa: F401
+from browser import DRAWN, ask, chromium, drag, errors, press, resize, show, wait  # noqa: F401
 from programs import files
+from results import read
 from support import BUILD, ROOT, call, program
 
 LESSON = "03_shared_blocking/index.html"
@@ -168,6 +169,99 @@ def test_pages_on_a_phone(book, chromium):  # noqa: F811
         each.scrollWidth > each.clientWidth).map(each => each.textContent))""") == []
     assert ask(chromium, """[...document.querySelectorAll("td code")].filter(each => each.getClientRects().length > 1)
         .map(each => each.textContent).filter(text => /^[\\w:]+$/.test(text))""") == []
+
+
+FLOWS = {}  # {chapter: its rows of flow.csv}
+for row in read(ROOT / "docs/results/flow.csv"):
+    FLOWS.setdefault(row.stage[:2], []).append(row)
+# Of the chapter that the first page shows: its number, the length of the bar and the place of the tick, in parts of the
+# track, and in which beat it stands.
+SHOWN = """(svg => {
+    const step = svg.querySelector(".step.shown"), box = each => step.querySelector(each).getBoundingClientRect();
+    const track = [...step.querySelectorAll(".idle")].at(-1).getBoundingClientRect(), tick = box(".hollow");
+    return [step.dataset.step, box(".bar").width / track.width, (tick.x + tick.width / 2 - track.x) / track.width]
+})(document.querySelector(".picture").shadowRoot.querySelector("svg"))"""
+# The tiles of A that lie in shared memory now.
+LYING = """[...document.querySelector(".picture").shadowRoot.querySelectorAll(".step.shown .a.stay")]
+    .filter(each => getComputedStyle(each).opacity > .5).length"""
+MOVING = """document.querySelector(".picture").shadowRoot.querySelector("svg").getAnimations({ subtree: true })
+    .filter(each => each.playState === "running").length"""
+FOCUS = "(each => each.name || each.dataset.play && 'play' || each.type || each.tagName)(document.activeElement)"
+
+
+def emulate(browser, **features):
+    """Sets what the reader prefers, such as prefers_color_scheme="dark"."""
+    named = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": named})
+
+
+def tab_to(browser, name):
+    """Presses Tab until such an element has the focus."""
+    for _ in range(200):
+        press(browser, "TAB")
+        if ask(browser, FOCUS) == name:
+            return
+    raise AssertionError(f"Tab does not reach {name}")
+
+
+def test_first_screen(book, chromium):  # noqa: F811
+    """By the keyboard alone a reader stops the picture, chooses each chapter and a moment. The bar and the tick have
+    the lengths of the measured and the predicted speed, and in shared memory lies what flow.csv says."""
+    speeds = {row.stage[:2]: row for row in read(ROOT / "docs/results/h200/ladder.csv")
+              if row.m == row.n == row.k == 8192 and "/" not in row.stage}
+    for language in ("en", "ja"):
+        show(chromium, book / language / "index.html")
+        assert ask(chromium, MOVING) > 0
+        tab_to(chromium, "play")
+        press(chromium, "SPACE")
+        assert ask(chromium, MOVING) == 0
+        ask(chromium, "document.querySelector('[name=step]:checked').focus()")
+        for number in ("02", "03", "04", "05", "06", "10", "11", "01"):
+            press(chromium, "RIGHT")
+            shown, bar, tick = ask(chromium, f"{DRAWN}.then(() => {SHOWN})")
+            link = ask(chromium, "document.querySelector('.controls a:not([hidden])').href")
+            assert shown == number and link.endswith(f"/{speeds[number].stage}/index.html"), link
+            assert tick / bar == pytest.approx(speeds[number].predicted_gflops / speeds[number].gflops, rel=.02), number
+            told = ask(chromium, "document.querySelector('.told').innerText")
+            assert f"{speeds[number].gflops:T}" in told and f"{speeds[number].predicted_gflops:T}" in told, told
+            beat = ask(chromium, "+document.querySelector('.screen').dataset.cycle") / 14
+            for at in range(0, 14) if language == "en" else ():
+                ask(chromium, f"""(each => {{
+                    each.value = {(at + .5) * beat};
+                    each.dispatchEvent(new Event("input"));
+                }})(document.querySelector(".controls [type=range]"))""")
+                lies = sum(row.pipeline_stage != "-" and row.store < at <= row.multiply for row in FLOWS[number])
+                assert ask(chromium, LYING) == lies, (number, at)
+        tab_to(chromium, "range")
+        before = ask(chromium, "document.activeElement.value")
+        press(chromium, "HOME")
+        assert ask(chromium, "+document.activeElement.value") == 0 != before
+    assert errors(chromium) == []
+
+
+def test_first_screen_for_everybody(book, chromium):  # noqa: F811
+    """At each width nothing is wider than the window, and texts can be read in light and in dark. Nothing moves for a
+    reader who wants no motion, and without scripts there is the picture."""
+    for scheme in ("light", "dark"):
+        emulate(chromium, prefers_color_scheme=scheme)
+        for width in (1280, 830, 390):
+            for language in ("en", "ja", "zh"):
+                show(chromium, book / language / "index.html", width=width)
+                assert ask(chromium, f"{DRAWN}.then(() => document.documentElement.scrollWidth)") <= width
+                assert ask(chromium, PALE.replace("body *", ".screen *, .doors *")) == [], (scheme, width, language)
+    emulate(chromium, prefers_reduced_motion="reduce")
+    show(chromium, book / "en/index.html")
+    assert ask(chromium, MOVING) == 0
+    emulate(chromium)
+    chromium.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        show(chromium, book / "en/index.html")
+        picture = chromium.find_element("css selector", ".screen > img")
+        assert picture.is_displayed() and picture.size["height"] > 300
+        assert not chromium.find_element("css selector", ".screen .controls").is_displayed()
+    finally:
+        chromium.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    assert errors(chromium) == []
 
 
 def test_search(book, chromium):  # noqa: F811

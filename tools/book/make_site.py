@@ -24,7 +24,7 @@ from sphinx.search import SearchLanguage, languages as search_languages
 
 import process
 import view
-from book import pages, shared_pages
+from book import live, pages, shared_pages
 from book.pages import on_top, place
 from languages import LANGUAGES, glossary, translations
 from programs import ROOT
@@ -32,6 +32,7 @@ from results import InvalidInput
 
 THEME = shared_pages.THEME
 VIEW = ROOT / "tools/view/page"
+SCRIPTS = (VIEW, "tip"), (THEME, "book"), (THEME, "screen")  # each with a style sheet
 SPHINX = {"en": "en", "ja": "ja", "zh": "zh_CN"}  # Sphinx's names of the languages
 # Phrases of the site, each in Japanese and Chinese.
 WORDS = {
@@ -46,7 +47,7 @@ WORDS = {
     "Language": ("言語", "语言"),
     "explanation {}": ("説明 {}", "说明 {}"),
     "On this page": ("このページの内容", "本页内容"),
-}
+} | live.WORDS
 # Words of the glossary that mean something else in most sentences, and are therefore not explained.
 ORDINARY = set(
     "box device guard half harness host issue launch multiply peak request stage step "
@@ -203,6 +204,7 @@ class Book:
         self.show_toys(self.pages[name], doctree)
         self.rewrite_links(self.pages[name], doctree)
         self.name_sections(self.pages[name], doctree)
+        self.add_live_parts(name, doctree)
         for code in list(doctree.findall(lambda node: isinstance(node, (nodes.literal, nodes.literal_block)))):
             block = code
             while not isinstance(block.parent, (nodes.section, nodes.document)):
@@ -229,6 +231,15 @@ class Book:
             alone = len(paragraph) == 1 and not isinstance(paragraph.parent, nodes.entry)
             if alone and link and re.search(r"(^|/)toys/\w+\.html", link["refuri"]):
                 paragraph.replace_self(figure(self.href(page, link["refuri"]), link.astext(), link.astext()))
+
+    def add_live_parts(self, name, doctree):
+        """Adds what moves: the picture of the first page."""
+        page = self.pages[name]
+        if page == ROOT / "README.md":
+            picture = next(each for each in doctree.findall(nodes.raw) if each.astext().startswith("<img"))
+            shown = live.screen(self.say, functools.partial(self.href, page), self.language, picture.astext())
+            picture.parent.replace_self(nodes.raw("", shown, format="html"))
+            next(iter(doctree.findall(nodes.table)))["classes"].append("doors")
 
     def rewrite_links(self, page, doctree):
         for link in doctree.findall(nodes.reference):
@@ -355,11 +366,11 @@ class Book:
             "html_show_search_summary": False,
             "html_static_path": [
                 str(file)
-                for folder, name in ((VIEW, "tip"), (THEME, "book"))
+                for folder, name in SCRIPTS
                 for file in (folder / f"{name}.css", folder / f"{name}.js")
             ],
-            "html_css_files": ["tip.css", "book.css"],
-            "html_js_files": ["tip.js", "book.js"],
+            "html_css_files": [f"{name}.css" for _, name in SCRIPTS],
+            "html_js_files": [f"{name}.js" for _, name in SCRIPTS],
             "templates_path": [str(THEME)],
             "html_sidebars": {
                 "**": [
