@@ -259,8 +259,93 @@ def test_first_screen_for_everybody(book, chromium):  # noqa: F811
         picture = chromium.find_element("css selector", ".screen > img")
         assert picture.is_displayed() and picture.size["height"] > 300
         assert not chromium.find_element("css selector", ".screen .controls").is_displayed()
+        show(chromium, book / "en" / LESSON)
+        assert chromium.find_element("css selector", "#measurement table").is_displayed()
+        assert not chromium.find_element("css selector", "form.prediction").is_displayed()
     finally:
         chromium.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    assert errors(chromium) == []
+
+
+COVERED = """![...document.querySelectorAll("#measurement table, #why-they-differ p")].some(each =>
+    each.checkVisibility({ contentVisibilityAuto: true }) && each.getBoundingClientRect().height)"""
+
+
+@pytest.mark.parametrize("language, keeps", [("en", True), ("ja", True), ("zh", True), ("en", False)])
+def test_a_prediction(language, keeps, book, chromium):  # noqa: F811
+    """By the keyboard alone a reader predicts and uncovers the measurement. Before that, neither it nor what follows
+    from it can be seen. Then the three figures stand beside each other, also when the page is opened again, and on the
+    first page. In a browser that keeps nothing the form works, too."""
+    speed = next(row for row in read(ROOT / "docs/results/h200/ladder.csv")
+                 if row.stage == "03_shared_blocking" and row.m == 8192)
+    block = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('blocked') } })"
+    script = None
+    if not keeps:
+        script = chromium.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": block})["identifier"]
+    try:
+        lesson = book / language / LESSON
+        show(chromium, lesson)
+        if keeps:
+            ask(chromium, "localStorage.clear()")
+            show(chromium, lesson)
+        assert ask(chromium, COVERED)
+        ask(chromium, "document.querySelector('#prediction').setAttribute('tabindex', -1)")
+        ask(chromium, "document.querySelector('#prediction').focus()")
+        tab_to(chromium, "range")
+        press(chromium, "RIGHT")
+        tab_to(chromium, "number")
+        press(chromium, *"\b\b\b\b\b40", "ENTER")
+        assert ask(chromium, f"{DRAWN}.then(() => !({COVERED}))")
+        said = ask(chromium, "document.querySelector('.guess output').innerText")
+        figures = re.findall(r"[\d.]+", said)
+        assert figures == ["40.0", f"{speed.predicted_gflops:T}", f"{speed.gflops:T}"], said
+        for scheme in ("light", "dark"):
+            emulate(chromium, prefers_color_scheme=scheme)
+            assert ask(chromium, PALE.replace("body *", "form.prediction *")) == [], scheme
+        show(chromium, lesson)
+        assert ask(chromium, COVERED) != keeps
+        if not keeps:  # a link into the covered part uncovers it
+            show(chromium, f"{lesson}#why-they-differ")
+            assert wait(chromium, f"!({COVERED})")
+            errors(chromium)  # Furo's own script does not catch the error
+            return
+        show(chromium, book / language / "index.html")
+        row = ask(chromium, "[...document.querySelector('td.yours').closest('table').querySelectorAll('tr')]"
+                            ".find(row => row.textContent.includes('03_shared')).innerText.split(/\\s+/)")
+        assert row[-4:] == [f"{speed.predicted_gflops:T}", "40.0", f"{speed.gflops:T}", f"{speed.percent_of_cublas}%"]
+        ask(chromium, "document.querySelector('.predicted button').click()")
+        wait(chromium, "document.readyState === 'complete' && !document.querySelector('td.yours')")
+    finally:
+        emulate(chromium)
+        if script:
+            chromium.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", {"identifier": script})
+    assert errors(chromium) == []
+
+
+def test_predictions_fit(book, chromium):  # noqa: F811
+    """In each lesson with speeds there is a form, and at each width it fits, covered and uncovered. Its figures are the
+    measured ones."""
+    speeds = {row.stage + suffix: row.gflops for csv, suffix in (("ladder", ""), ("opencl", ".cl"))
+              for row in read(ROOT / f"docs/results/h200/{csv}.csv") if row.m == row.n == row.k == 8192}
+    lessons = [page.parent for page in (book / "en").glob("[0-9][0-9]_*/index.html")
+               if 'class="prediction"' in page.read_text()]
+    assert {"01", "06", "08", "10", "11"} <= {lesson.name[:2] for lesson in lessons}
+    for lesson in lessons:
+        show(chromium, lesson / "index.html")
+        ask(chromium, "localStorage.clear()")
+        parts = "html, form.prediction, form.prediction :is(p, div, label, output, button)"
+        wide = f"""[...document.querySelectorAll("{parts}")]
+            .filter(each => each.scrollWidth > each.clientWidth + 1).map(each => each.outerHTML.slice(0, 99))"""
+        show(chromium, lesson / "index.html")
+        for covered in (True, False):
+            assert ask(chromium, "document.querySelector('.cover') !== null") == covered, lesson.name
+            for width in (1280, 830, 390):
+                resize(chromium, width)
+                assert ask(chromium, f"{DRAWN}.then(() => {wide})") == [], (lesson.name, width)
+            ask(chromium, "document.querySelector('form.prediction [type=submit]').click()")
+        told = ask(chromium, "[...document.querySelectorAll('.guess')].map(each => [each.dataset.program,"
+                             "each.querySelector('output > b').textContent])")
+        assert told and all(f"{speeds[name]:T}" == measured for name, measured in told), told
     assert errors(chromium) == []
 
 

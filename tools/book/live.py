@@ -1,9 +1,12 @@
-"""What moves on the site's pages: the first page's picture with its controls. theme/screen.js makes them work; without a
-script the picture plays by itself."""
+"""What moves on the site's pages: the first page's picture with its controls, and in a lesson the reader's own
+prediction. theme/screen.js and theme/prediction.js make them work. Without a script the picture plays by itself, and no
+measurement is covered."""
 import html
 
+import programs
 from book import flow_picture
-from book.measured import Results
+from book.measured import UNITS, Results, unit
+from book.tables import speeds_of
 from programs import ROOT
 
 RESULTS = Results(ROOT / "docs/results/h200")
@@ -17,6 +20,19 @@ WORDS = {
     "moment": ("時点", "时刻"),
     "Read {}": ("{} を読む", "阅读 {}"),
     "{}: measured {} TFLOP/s, predicted {}": ("{}: 実測 {} TFLOP/s、予測 {}", "{}：实测 {} TFLOP/s，预测 {}"),
+    "How fast will it be?": ("どれだけ速いか", "会有多快？"),
+    "Move a bar, or type TFLOP/s. The measurement is covered until you uncover it.": (
+        "棒を動かすか、TFLOP/s を入力してください。測定結果は、ボタンを押すまで隠してあります。",
+        "拖动条形，或输入 TFLOP/s。实测结果在揭开之前一直遮着。",
+    ),
+    "Uncover the measurement": ("測定結果を見る", "揭开实测结果"),
+    "Uncover without predicting": ("予測せずに見る", "不预测，直接揭开"),
+    "Covered: predict first, above.": ("隠してあります。先に上で予測してください。", "已遮住：请先在上面预测。"),
+    "yours": ("あなた", "你的"),
+    "model": ("モデル", "模型"),
+    "measured": ("実測", "实测"),
+    "You have predicted {} of {} chapters.": ("{} 章を予測しました (全 {} 章)。", "你已预测 {} 章，共 {} 章。"),
+    "Forget my predictions": ("予測を消す", "清除我的预测"),
 }
 
 
@@ -44,4 +60,52 @@ def screen(say, href, language, picture):
         f'<button type="button" data-play="{say("play")}" data-pause="{say("pause")}"></button>'
         f'<input type="range" min="0" max="{cycle}" step="20" value="0" aria-label="{say("moment")}">{"".join(links)}'
         "</div></div>"
+    )
+
+
+def prediction(say, chapter):
+    """The form in which a reader predicts the speed of each program of a chapter, or "" if they have no speed in the
+    ladder."""
+    rows = [(file, row) for file, row in speeds_of(RESULTS, chapter) if row]
+    own = [(programs.name(file), row) for file, row in rows if file.parent.name == chapter]
+    if not own:
+        return ""
+    most = round(RESULTS.one("limits", what=UNITS[unit(own[-1][0])][0]).limit / 1000, 1)
+    step, lines = 0.1 if most < 100 else 1, []
+    before = next((row for file, row in rows if file.parent.name != chapter), None)
+    begin = min(most, before.gflops / 1000) if before else 0
+    known = f'<i class="before" style="--at:{begin / most:.4f}"></i>' if before else ""
+    for name, row in own:
+        measured, model = row.gflops / 1000, row.predicted_gflops / 1000
+        lines.append(
+            f'<div class="guess" data-program="{name}" '
+            f'style="--measured:{measured / most:.4f};--model:{model / most:.4f}">'
+            f'<label for="{name}">{name}</label>'
+            f'<span class="track">{known}<i class="measured"></i><i class="model"></i><i class="own"></i>'
+            f'<input type="range" min="0" max="{most:g}" step="{step}" value="{begin:.1f}" '
+            f'aria-label="{name}, TFLOP/s"></span>'
+            f'<input type="number" id="{name}" min="0" max="{2 * most:g}" step="any" placeholder="?">'
+            f'<output><span class="by-you"><b data-own></b> {say("yours")} · </span>{model:.1f} {say("model")} · '
+            f'<b>{measured:.1f}</b> {say("measured")}</output></div>'
+        )
+    reference = f"┊ {before.stage}: {before.gflops:T}" if before else ""
+    without = say("Uncover without predicting")
+    cover = f'<p>{say("Covered: predict first, above.")} <button type="button">{without}</button></p>'
+    return (
+        f'<form class="prediction" data-chapter="{chapter}" hidden><p><b>{say("How fast will it be?")}</b></p>'
+        f'<p>{say("Move a bar, or type TFLOP/s. The measurement is covered until you uncover it.")}</p>'
+        f'{"".join(lines)}<p class="scale"><span>{reference}</span><span class="ends"><span>0</span>'
+        f"<span>{most:g} TFLOP/s</span></span></p>"
+        f'<button type="submit" data-with="{say("Uncover the measurement")}">{without}</button>'
+        f"<template>{cover}</template></form>"
+    )
+
+
+def predicted(say):
+    """Below the table of the first page, whose rows get the reader's predictions."""
+    chapters = [row.stage for row in RESULTS.stages().values() if "/" not in row.stage]
+    text = html.escape(say("You have predicted {} of {} chapters."))
+    return (
+        f'<p class="predicted" data-of="{len(chapters)}" data-text="{text}" data-yours="{say("yours")}" hidden>'
+        f'<span></span> <button type="button">{say("Forget my predictions")}</button></p>'
     )

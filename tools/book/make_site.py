@@ -32,7 +32,7 @@ from results import InvalidInput
 
 THEME = shared_pages.THEME
 VIEW = ROOT / "tools/view/page"
-SCRIPTS = (VIEW, "tip"), (THEME, "book"), (THEME, "screen")  # each with a style sheet
+SCRIPTS = (VIEW, "tip"), (THEME, "book"), (THEME, "screen"), (THEME, "prediction")  # each with a style sheet
 SPHINX = {"en": "en", "ja": "ja", "zh": "zh_CN"}  # Sphinx's names of the languages
 # Phrases of the site, each in Japanese and Chinese.
 WORDS = {
@@ -233,13 +233,20 @@ class Book:
                 paragraph.replace_self(figure(self.href(page, link["refuri"]), link.astext(), link.astext()))
 
     def add_live_parts(self, name, doctree):
-        """Adds what moves: the picture of the first page."""
+        """Adds what moves: the picture of the first page and its table of the reader's predictions, and in a lesson the
+        form for a prediction."""
         page = self.pages[name]
         if page == ROOT / "README.md":
             picture = next(each for each in doctree.findall(nodes.raw) if each.astext().startswith("<img"))
             shown = live.screen(self.say, functools.partial(self.href, page), self.language, picture.astext())
             picture.parent.replace_self(nodes.raw("", shown, format="html"))
-            next(iter(doctree.findall(nodes.table)))["classes"].append("doors")
+            doors, ladder, *_ = doctree.findall(nodes.table)
+            doors["classes"].append("doors")
+            predicted = nodes.raw("", live.predicted(self.say), format="html")
+            ladder.parent.insert(ladder.parent.index(ladder) + 1, predicted)
+        elif form := page.name == "README.md" and live.prediction(self.say, page.parent.name):
+            section = next(each for each in doctree.findall(nodes.section) if each["ids"] == ["prediction"])
+            section.append(nodes.raw("", form, format="html"))
 
     def rewrite_links(self, page, doctree):
         for link in doctree.findall(nodes.reference):
