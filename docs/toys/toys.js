@@ -49,18 +49,22 @@ function tips() {
 }
 
 // settings: { name: { value, from, to, step } or { value, choices } }; bounds may be functions of the state, `power` shows two to the
-// value, with `buttons` each choice is a button, and with `number` it is typed. show(choice): its word, unless WORDS has it. draw(state) draws, and returns the sentence as HTML. solved(state): whether the
-// reader has done what the words `task` ask for; `solved` are the words for then. Returns set(changes). A word of WORDS is explained by
-// that of the same name after "what_", where it stands and in the list of all. A click on what has data-choose in the picture changes
-// these settings.
+// value, and a `number` is typed. Choices are a list, or with `buttons` a button each; show(choice) is the word of one that WORDS
+// lacks. draw(state) draws, and returns the sentence as HTML. solved(state): whether a reader has done what the word `task` asks for;
+// the word `solved` says so. Returns set(changes). A word of WORDS is explained by that of the same name after "what_", where it stands
+// and in the list of all. A click on a part of the picture that has data-choose changes those settings.
 function toy(settings, draw, solved) {
   const state = {}, names = Object.keys(settings), of = bound => typeof bound === "function" ? bound(state) : bound;
-  find("#controls").innerHTML = names.map(name => settings[name].buttons
-    ? `<span id="label_${name}" data-say="${name}"></span><span id="${name}" class="row" role="group" aria-labelledby="label_${name}">${
-      settings[name].choices.map(each => `<button value="${each}"></button>`).join("")}</span>`
-    : settings[name].choices ? `<label for="${name}" data-say="${name}"></label><select id="${name}"></select>`
-      : `<label for="${name}" data-say="${name}"></label><input type="${settings[name].number ? "number" : "range"}" id="${name}"><output for="${
-        name}"></output>`).join("");
+  const controlOf = name => {
+    const { choices, buttons, number } = settings[name], label = `<label for="${name}" data-say="${name}"></label>`;
+    if (buttons)
+      return `<span id="label_${name}" data-say="${name}"></span>` +
+        `<span id="${name}" class="row" role="group" aria-labelledby="label_${name}">` +
+        `${choices.map(each => `<button value="${each}"></button>`).join("")}</span>`;
+    if (choices) return `${label}<select id="${name}"></select>`;
+    return `${label}<input type="${number ? "number" : "range"}" id="${name}"><output for="${name}"></output>`;
+  };
+  find("#controls").innerHTML = names.map(controlOf).join("");
   find("#language").innerHTML = languageOptions();
   const same = query => (preset => names.every(name => name === "turn" || preset[name] === state[name]))(fresh(parsed(query)));
   const presets = [...document.querySelectorAll("[data-set]")];
@@ -69,11 +73,12 @@ function toy(settings, draw, solved) {
     Object.assign(state, changes);
     names.forEach(name => {
       const { choices, from, to, step = 1, power, buttons, show } = settings[name], control = find("#" + name);
-      const [low, high, by] = [of(from), of(to), of(step)], word = each => WORDS[name + each] ? say(name + each) : show ? show(+each) : each;
+      const [low, high, by] = [of(from), of(to), of(step)];
+      const word = each => WORDS[name + each] ? say(name + each) : show ? show(each) : each;
       if (choices && !choices.includes(state[name])) state[name] = choices[0];
       if (buttons) {
         for (const each of control.children) {
-          each.textContent = word(each.value);
+          each.textContent = word(+each.value);
           each.setAttribute("aria-pressed", +each.value === state[name]);
         }
       } else if (choices) {
@@ -115,9 +120,10 @@ function toy(settings, draw, solved) {
     const here = named || presets.find(each => same(each.dataset.set)) || presets[0];
     presets.forEach(each => each.parentElement.classList.toggle("here", each.parentElement === here?.parentElement));
   };
-  names.forEach(name => find("#" + name).addEventListener(settings[name].buttons ? "click" : settings[name].number ? "change" : "input", e => {
-    if (e.target.value) set({ turn: 0, [name]: +e.target.value });
-  }));
+  names.forEach(name => {
+    const { buttons, number } = settings[name], event = buttons ? "click" : number ? "change" : "input";
+    find("#" + name).addEventListener(event, e => { if (e.target.value) set({ turn: 0, [name]: +e.target.value }); });
+  });
   find("#figure").addEventListener("click", e => { if (e.target.dataset.choose) set(parsed(e.target.dataset.choose)); });
   presets.forEach(each => each.addEventListener("click", () => set(fresh(parsed(each.dataset.set)))));
   find("#language").addEventListener("input", e => { language = +e.target.value; set({}); });
