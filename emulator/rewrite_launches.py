@@ -73,9 +73,9 @@ SHARED = re.compile(r"(?<!extern )(?<!extern volatile )\b__shared__\s+"
 CAST = re.compile(r"(?<=[;{}])\s*(?:const\s+)?[\w:]+(?:<[^;=]*>)?[\s&*]+(?:const\s+)?(?P<name>\w+)\s*=\s*"
                   r"(?P<object>\*?)\s*reinterpret_cast\s*<(?P<type>[^;=]*)>\s*\(\s*(?P<base>\w+)[^;]*\)\s*;")
 # A __device__ function has a parenthesis before its body; a variable has none before its ;, = or {.
-EXTENTS = r"(?:\s*\[[^\];]*\])*\s*"
+WORDS = r"[\w\s:<>,*&]*\w\s*"
 DEVICE = re.compile(r"(?<!_)\b__device__(?=\s+(?!__constant__)"
-                    rf"(?P<what>[\w\s:<>,*&]*\w{EXTENTS}(?:,\s*\**\s*\w+{EXTENTS})*)[;={{])")
+                    rf"(?P<what>{WORDS}(?:(?:\[[^\];]*\]\s*)+(?:,{WORDS})?)*)[;={{])")
 # A kernel that the host passes as a void* would lose its type, so the cast is dropped.
 LAUNCHED = re.compile(r"\bcudaLaunch(?:Cooperative)?Kernel\s*\(\s*(\(\s*(?:const\s+)?void\s*\*\s*\)|"
                       r"(?:reinterpret|static)_cast\s*<\s*(?:const\s+)?void\s*\*\s*>)")

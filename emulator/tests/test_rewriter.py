@@ -67,6 +67,7 @@ REWRITTEN = [
      "void CLUSTER_DIMS(2) __launch_bounds__(8) k() {EMULATOR_BOUNDS(8);EMULATOR_CLUSTER(2);}"),
     ("__device__ int a; __device__ float b[f(2)][3] = {}; static __device__ T<int> c[2], *d;",
      "EMULATOR_DEVICE int a; EMULATOR_DEVICE float b[f(2)][3] = {}; static EMULATOR_DEVICE T<int> c[2], *d;"),
+    (f"__device__ std::tuple<{'int, ' * 40}int> many();",) * 2,  # takes no time that grows with their powers
     ("__global__ void k(int n, T<a, b>* p, float* q); k<<<1, 1>>>(0, 0, {});",
      "__global__ void k(int n, T<a, b>* p, float* q); ~k), 1, 1)(0, nullptr, nullptr);"),
     ("static __global__ void k(); __global__ static void l(); extern \"C\" __global__ void m();",
