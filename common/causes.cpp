@@ -262,6 +262,7 @@ struct Type {
     const char* name;
     int bits;
 };
+constexpr int kFloatBits = 24;
 constexpr Type kHalf = {"half", 11}, kBfloat16 = {"bfloat16", 8};
 
 // The sums are rounded to a narrow type each time that `step` products were added; 0: after each one,
@@ -294,22 +295,28 @@ void add_narrow_sums(Hypotheses& all, const Wrong& x) {
             }
 }
 
-// A and B, or C, are rounded to a narrow type.
+// A and B, one of them, or C are rounded to a narrow type. If floats are split into two halves, A
+// alone is where the products of its low halves are missing.
 void add_rounded(Hypotheses& all, const Wrong& x) {
     for (const Type& type : {Type{"half and TF32 have", 11}, {"bfloat16 has", 8}})
         for (const Ties ties : {Ties::even, Ties::away, Ties::truncated}) {
-            const auto operands = [&x, bits = type.bits, ties](int row, int col) {
-                double sum = 0;
-                for (int k = 0; k < x.shape.K; ++k)
-                    sum += rounded(x.a(row, k), bits, ties) * rounded(x.b(k, col), bits, ties);
-                return sum;
+            const auto operands = [&x, ties](int bits_a, int bits_b) {
+                return [=, &x](int row, int col) {
+                    double sum = 0;
+                    for (int k = 0; k < x.shape.K; ++k)
+                        sum +=
+                            rounded(x.a(row, k), bits_a, ties) * rounded(x.b(k, col), bits_b, ties);
+                    return sum;
+                };
             };
             const auto result = [&x, bits = type.bits, ties](int row, int col) {
                 return rounded(x.product(row, col), bits, ties);
             };
             const std::string to =
                 format("rounded to the %d significant bits that %s", type.bits, type.name);
-            all.push_back({"A and B are " + to, "", operands});
+            all.push_back({"A and B are " + to, "", operands(type.bits, type.bits)});
+            all.push_back({"A is " + to, "", operands(type.bits, kFloatBits)});
+            all.push_back({"B is " + to, "", operands(kFloatBits, type.bits)});
             all.push_back({"C is " + to, "", result});
         }
 }
@@ -450,6 +457,7 @@ std::string cause_of(const Came& came, const LinesOf& lines_of) {
     Hypotheses all;
     add_layouts(all, x);
     add_narrow_sums(all, x);
+    add_rounded(all, x);
     add_products(all, x);
     const auto agrees = [&](const Element& e, double value) {
         return x.C[x.at(e.row, e.col)] == value;

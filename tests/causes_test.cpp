@@ -165,6 +165,33 @@ TEST(Causes, NarrowNumbers) {
     }
 }
 
+// Products of floats that are split into halves, of integers that are wide in A or in B.
+TEST(Causes, ALowHalfIsMissing) {
+    Faulty x(kShape);
+    const auto a_is_wide = [](int k) { return k % 3 == 1; };
+    for (size_t i = 0; i < x.A.size(); ++i)
+        if (a_is_wide(i % x.shape.K)) x.A[i] = x.A[i] * 1000 + 1;
+    for (size_t i = 0; i < x.B.size(); ++i)
+        if (!a_is_wide(i / x.shape.N)) x.B[i] = x.B[i] * 1000 + 1;
+    const auto hi = [](double value) {  // 11 bits, up to 8192
+        const double step = std::fabs(value) < 2048 ? 1 : std::fabs(value) < 4096 ? 2 : 4;
+        return std::nearbyint(value / step) * step;
+    };
+    for (const auto& [said, of_a, of_b] : {std::tuple("A is rounded to the 11", true, false),
+                                           {"B is rounded to the 11", false, true},
+                                           {"A and B are rounded to the 11", true, true}}) {
+        x.set([&, of_a = of_a, of_b = of_b](int row, int col) {
+            double sum = 0;
+            for (int k = 0; k < x.shape.K; ++k) {
+                const double a = x.a(row, k), b = x.b(k, col);
+                sum += (of_a ? hi(a) : a) * (of_b ? hi(b) : b);
+            }
+            return sum;
+        });
+        expect_said(said, x.cause());
+    }
+}
+
 TEST(Causes, NothingIsGuessed) {
     Faulty x(kShape);
     std::mt19937 random(1);
