@@ -13,7 +13,7 @@
 
 struct Chip {
     int device = 0;
-    int sm = 80;  // 75: compute capability 7.5
+    int sm = 90;  // 75: compute capability 7.5
 
     std::string architecture() const { return "sm_" + std::to_string(sm); }
 };

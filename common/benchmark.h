@@ -13,14 +13,14 @@
 
 struct BenchmarkOptions : RunOptions {
     BenchmarkOptions() { repeat = 10; }  // a benchmark of the CPU sets device = -1
-    int arch = 80;  // the emulator's fragment layout: sm_80
+    int arch = 90;  // which the emulator emulates: sm_90
     Columns columns;  // of the table
 };
 
 inline OptionTable arch_option(int& sm) {  // --arch sm_75, in a CPU build
-    const std::string help = format("fragment layout of sm_70, sm_75 or sm_80 (default sm_%d)", sm);
+    const std::string help = format("emulated: sm_70, sm_75, sm_80 or sm_90 (default sm_%d)", sm);
     const auto set = [&sm](const std::string& value) {
-        sm = std::stoi(parse_choice(value, {"sm_70", "sm_75", "sm_80"}).substr(3));
+        sm = std::stoi(parse_choice(value, {"sm_70", "sm_75", "sm_80", "sm_90"}).substr(3));
     };
     return kEmulated ? OptionTable{{"--arch", "ARCH", help, set}} : OptionTable{};
 }

@@ -45,10 +45,10 @@ struct Arithmetic {
 
 constexpr Arithmetic kFp32 = {"FP32", &Limits::fp32_gflops, 16777216.0, 0x1p-24};
 constexpr Arithmetic kHalf2 = {"FP16 pairs", &Limits::half2_gflops, 2048.0, 0x1p-11};
-// A tensor core truncates where an FP32 unit rounds, an error of up to 2^-23. It also aligns
-// the addends to the largest exponent before it adds them, which can lose as much again. Source: M.
-// Fasi, N. Higham, M. Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ
-// Computer Science 7, 2021.
+// A tensor core adds t products and C at once. It truncates each of them behind the 23rd bit of the
+// largest (later ones behind the 24th or 25th), which costs all but the largest up to 2^-23 of it,
+// and the sum again: t + 1 times 2^-23 at most, where the bound has t times 2^-22. Subnormal factors
+// may lose more. Source: emulator/include/tensor_core.h.
 constexpr Arithmetic kTensor = {"tensor cores", &Limits::tensor_gflops, 16777216.0, 0x1p-22,
                                 &Limits::l2_gbs};
 constexpr Arithmetic kWgmma = {"wgmma", &Limits::wgmma_gflops, 16777216.0, 0x1p-22,

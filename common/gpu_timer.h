@@ -38,7 +38,7 @@ inline void add_sustained(Row& row, const Sustained& sustained, double flop,
 class GpuTimer {
 public:
     // Selects the device. Throws as select_device() does.
-    explicit GpuTimer(int device, int emulated_sm = 80);
+    explicit GpuTimer(int device, int emulated_sm = 90);
 
     // Times each of the launches `repeat` times, in turns and each after a pause. cold: with L2
     // flushed before it.

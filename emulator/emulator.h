@@ -34,7 +34,8 @@ void run_ends_only(int sm_count, uint64_t accesses = 0, bool single = false);
 // Whether that limit has ended a launch since it was set.
 bool ended_early();
 
-// Fragment layout to emulate: 70, 75 or 80 (default; also later architectures).
+// The architecture to emulate, whose fragments have another layout and whose tensor cores add
+// otherwise: 70, 75, 80 (86 and 89, too) or 90 (default; also for later ones).
 void set_architecture(int sm);
 
 // Whether launches are traced. True in a program whose .cu file was compiled for tracing, until it

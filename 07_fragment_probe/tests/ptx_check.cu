@@ -448,10 +448,7 @@ int main(int argc, char** argv) {
         run_checked("the query of the compiled architecture", {},
                     [&] { compiled_for<<<1, 1>>>(sm_device.data()); });
         sm_device.download(sm);
-        // The emulator runs all newer instructions as sm_80.
-        const bool all = kEmulated && chip.sm == 80;
-        const int has =
-            sm[0] == kSm90a && (all || chip.sm == 90) ? kSm90a : std::min(sm[0], chip.sm);
+        const int has = sm[0] == kSm90a && chip.sm == 90 ? kSm90a : std::min(sm[0], chip.sm);
         bool wrong = false;
         for (const Check& check : all_checks()) {
             std::printf("  %-52s", check.name.c_str());

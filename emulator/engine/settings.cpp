@@ -17,7 +17,7 @@ struct Settings {
     uint64_t accesses = 0;
     bool ended_early = false, leaves_single = false;
     std::mt19937 random{1};
-    int architecture = 80;
+    int architecture = 90;
 } settings;
 
 }  // namespace
@@ -29,8 +29,9 @@ void set_order(Order order, unsigned seed) {
 
 void set_architecture(int sm) {
     if (sm != 70 && sm != 75 && sm < 80)
-        throw std::invalid_argument("set_architecture: 70, 75 or 80, not " + std::to_string(sm));
-    settings.architecture = std::min(sm, 80);
+        throw std::invalid_argument("set_architecture: 70, 75, 80 or 90, not " +
+                                    std::to_string(sm));
+    settings.architecture = sm < 80 ? sm : sm < 90 ? 80 : 90;
 }
 
 void run_ends_only(int sm_count, uint64_t accesses, bool single) {

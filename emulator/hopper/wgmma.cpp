@@ -103,9 +103,9 @@ void compute(Product& p) {
     if (p.call.negated)
         for (auto& row : a)
             for (float& x : row) x = -x;
-    for (int row = 0; row < kRows; ++row)
-        for (int k = 0; k < kDepth; ++k)
-            for (unsigned col = 0; col < columns; ++col) d[row][col] += a[k][row] * b[k][col];
+    tensor_core_multiply(p.call.is_half ? tensor_core::Type::f16 : tensor_core::Type::bf16, false,
+                         kRows, int(columns), kDepth, a[0], 1, kRows, b[0], kMostColumns, d[0],
+                         kMostColumns);
     each([&](float& sum, float x) { sum = x; });
 }
 

@@ -1,6 +1,7 @@
 // Shared by mma.h and ptx.cuh: which lane holds which element of a matrix, and how ldmatrix reads.
 #pragma once
 
+#include "tensor_core.h"
 #include "warp_calls.h"
 
 namespace emulator {
@@ -59,6 +60,15 @@ const ElementMap& begin_move(const WarpCall& call, FragmentKind& kind, bool stor
 // Traces one ldmatrix: lane 8j + r reads 16 bytes, row r of matrix j. registers: lane 0's.
 void trace_ldmatrix(const void* const (&rows)[32], int matrices, const void* registers,
                     const void* pc);
+
+// ---- Products -----------------------------------------------------------------------------------
+
+// D += A * B as a tensor core of the chosen architecture computes it (tensor_core.h). A is m x k, an
+// element at a[row * a_row + i * a_k]; B is k x n, at b[i * b_k + col]; D at d[row * d_row + col].
+// n is a multiple of 8. half_sums: D is of half.
+void tensor_core_multiply(tensor_core::Type type, bool half_sums, int m, int n, int k,
+                          const float* a, int a_row, int a_k, const float* b, int b_k, float* d,
+                          int d_row);
 
 // Records a product: lane 0's registers that hold A and B, and their bytes.
 void note_product(const void* a, int a_bytes, const void* b, int b_bytes);

@@ -21,7 +21,7 @@ void collective(void (*operation)(const WarpCall&), const void* arguments, const
                 int line);
 // Ends the launch; does not return.
 void misuse(const std::string& what, const char* file, int line);
-int architecture();  // 70, 75 or 80
+int architecture();  // 70, 75, 80 or 90
 // Ends the launch if the chosen architecture is older than `since`.
 void require(int since, const char* instruction, const char* file, int line);
 

@@ -148,8 +148,7 @@ __forceinline__ Sum add_product(Sum sum, Operand a, Operand b, experimental::bmm
     if constexpr (std::is_same_v<T, b1>)
         return sum + __popc(operation == experimental::bmmaBitOpXOR ? a ^ b : a & b);
     else if constexpr (std::is_same_v<T, double>) return std::fma(a, b, sum);
-    else if constexpr (Element<T>::packed == 1)
-        return sum + a * b;  // exact: a float holds a product of half, bf16 or tf32
+    else if constexpr (Element<T>::packed == 1) return sum + a * b;
     else {
         // Shifts each 4 bits to the top and down again, which keeps the sign of an int.
         for (int up = 28; up >= 0; up -= 4)
@@ -179,6 +178,11 @@ EMULATOR_UNTRACED void gather(const WarpCall& call, FragmentKind& kind, const vo
     }
 }
 
+template <class T>
+constexpr auto kTensorCoreType = std::is_same_v<T, half>   ? tensor_core::Type::f16
+                                 : std::is_same_v<T, tf32> ? tensor_core::Type::tf32
+                                                           : tensor_core::Type::bf16;
+
 template <class T, class C, class D, int m, int n, int k>  // k in words
 EMULATOR_UNTRACED void multiply(const WarpCall& call, FragmentKind& kind_a, FragmentKind& kind_b,
                                 FragmentKind& kind_c, FragmentKind& kind_d) {
@@ -195,11 +199,15 @@ EMULATOR_UNTRACED void multiply(const WarpCall& call, FragmentKind& kind_a, Frag
         architecture() < 80)
         misuse("bmma_sync: there is no AND on sm_" + std::to_string(architecture()), call.file,
                call.line);
-    for (int row = 0; row < m; ++row)
-        for (int i = 0; i < k; ++i)
-            for (int col = 0; col < n; ++col)
-                sum[row][col] =
-                    add_product<T>(sum[row][col], a[row][i], b[i][col], first.operation);
+    if constexpr (std::is_same_v<Sum, float>)
+        tensor_core_multiply(kTensorCoreType<T>, std::is_same_v<C, half> && std::is_same_v<D, half>,
+                             m, n, k, a[0], k, 1, b[0], n, sum[0], n);
+    else
+        for (int row = 0; row < m; ++row)
+            for (int i = 0; i < k; ++i)
+                for (int col = 0; col < n; ++col)
+                    sum[row][col] =
+                        add_product<T>(sum[row][col], a[row][i], b[i][col], first.operation);
 
     const ElementMap& map = kind_d.map(call);
     for (int lane = 0; lane < 32; ++lane) {

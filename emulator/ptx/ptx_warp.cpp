@@ -104,7 +104,12 @@ template <class Number>
 void multiply(Thread& t, const Instruction& i) {
     const MmaShape& shape = shape_of(t, i);
     const PtxArgument &d = i.arguments[0], &a = i.arguments[1], &b = i.arguments[2];
-    MmaCall<Number> call{&shape, t.together(a, 4), t.together(b, 4), {}, {}, {}};
+    const char kind = i.types[1].kind;
+    const auto multiplied = kind == 'f'   ? tensor_core::Type::f16
+                            : kind == 't' ? tensor_core::Type::tf32
+                                          : tensor_core::Type::bf16;
+    MmaCall<Number> call{
+        &shape, t.together(a, 4), t.together(b, 4), multiplied, i.types[0].bytes == 2, {}, {}, {}};
     unpack(t, a, i.types[1], shape.m * shape.k / 32, call.a);
     unpack(t, b, i.types[2], shape.k * shape.n / 32, call.b);
     unpack(t, i.arguments[3], i.types[3], shape.m * shape.n / 32, call.d);

@@ -6,7 +6,7 @@
 
 void Base::SetUp() {
     emulator::set_order(Order::forward);
-    emulator::set_architecture(80);
+    emulator::set_architecture(90);
     emulator::reset_counts();
     cudaGetLastError();
 }

@@ -168,7 +168,7 @@ TEST_F(Wgmma, Misuse) {
     const struct {
         int swizzle, stride, offset;
         const char *from, *said;
-        int architecture = 80;
+        int architecture = 90;
     } all[] = {
         {48, 16, 0, nullptr, "wgmma_descriptor: a swizzle of 48 bytes..at @describe"},
         {32, -1, 0, nullptr, "wgmma_descriptor: -1 units of 16 bytes..at @describe"},

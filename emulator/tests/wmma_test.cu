@@ -174,6 +174,79 @@ TEST_F(Wmma, RealsAreRoundedAsDescribed) {
     EXPECT_TRUE(std::isnan(__float_to_tf32(NAN)));
 }
 
+// C plus products a[k] * b[k], of 16 k.
+template <class D, class T>
+D sum_of(const std::vector<float>& a, const std::vector<float>& b, float c) {
+    std::vector<T> factors[2] = {std::vector<T>(16 * 16, T(0)), std::vector<T>(16 * 16, T(0))};
+    for (size_t k = 0; k < a.size(); ++k) {
+        factors[0][k] = a[k];
+        factors[1][k] = k < b.size() ? b[k] : b.back();
+    }
+    Device<T> da(factors[0]), db(factors[1]);
+    Device<D> dc(16 * 16, D(c));
+    product<D, T, 16, 16, 16, row_major, col_major, D>
+        <<<1, 32>>>(da.data, db.data, 16, dc.data, dc.data, 16, mem_row_major, 0);
+    return dc.host()[0];
+}
+
+// Each row shows one rule of tensor_core.h.
+TEST_F(Wmma, TensorCoresAddAsOnEachArchitecture) {
+    const float tiny = 0x1p-12f;
+    const std::vector<float> sixteen(16, tiny);
+    struct {
+        const char* rule;
+        int sm;
+        std::vector<float> a, b;
+        float c, sum;
+    } const all[] = {
+        // 1 + 16 * 2^-24, 2^-25 and 2^-26
+        {"no extra bits", 70, sixteen, {tiny}, 1, 1},
+        {"no extra bits", 75, sixteen, {tiny}, 1, 1},
+        {"one extra bit", 80, sixteen, {tiny}, 1, 1 + 0x1p-20f},
+        {"one extra bit", 80, sixteen, {tiny / 2}, 1, 1},
+        {"two extra bits", 90, sixteen, {tiny / 2}, 1, 1 + 0x1p-21f},
+        {"two extra bits", 90, sixteen, {tiny / 4}, 1, 1},
+        {"truncated", 90, sixteen, {tiny * 0.875f}, 1, 1 + 0x1p-21f},
+        {"toward zero", 90, sixteen, {-tiny * 0.875f}, 1, 1 - 0x1p-21f},
+        {"toward zero", 90, sixteen, {-tiny / 4}, 1, 1},
+        {"the sum is truncated", 90, {3 * tiny / 2}, {tiny}, 1, 1},
+        {"the sum is truncated", 90, {3 * tiny / 2}, {-tiny}, -1, -1},
+        // One product aside, the second group would be lost, or the first one would be kept.
+        {"groups of 16", 90, {tiny, tiny / 2, 0, 0, 0, 0, 0, 0, tiny / 2}, {tiny}, 1, 1 + 0x1p-23f},
+        {"groups of 8", 80, {tiny, 0, 0, 0, 0, 0, 0, tiny}, {tiny}, 1, 1 + 0x1p-23f},
+        {"groups of 8", 80, {tiny, 0, 0, 0, 0, 0, 0, 0, tiny}, {tiny}, 1, 1},
+        {"groups of 4", 70, {tiny, tiny, 0, 0, 1}, {tiny, tiny, 0, 0, 1}, 0, 1 + 0x1p-23f},
+        {"groups of 4", 70, {tiny, tiny, 0, 1}, {tiny, tiny, 0, 1}, 0, 1},
+        {"not normalised", 90, {1.5f, 1.5f}, {1.5f, -1.5f}, 0x1p-25f, 0x1p-25f},
+        {"not normalised", 90, {0x1p-24f, 0x1p-24f}, {1, -1}, 0x1p-40f, 0},
+        {"subnormal factors", 90, {0x1p-24f}, {0x1p-24f}, 0, 0x1p-48f},
+        {"infinite", 90, {INFINITY, 1}, {-1, 1}, 1, -INFINITY},
+        {"overflow", 90, {32768}, {32768}, 0x1.fffffep127f, 0x1.fffffep127f},
+    };
+    for (const auto& row : all) {
+        emulator::set_architecture(row.sm);
+        EXPECT_EQ((sum_of<float, half>(row.a, row.b, row.c)), row.sum) << row.rule << row.sm;
+    }
+    const auto bits = [](auto... operands) {
+        return __builtin_bit_cast(uint32_t, sum_of<float, __nv_bfloat16>(operands...));
+    };
+    using Some = std::vector<float>;
+    EXPECT_EQ(bits(Some{INFINITY, INFINITY}, Some{1, -1}, 1.0f), 0x7fffffffu);
+    EXPECT_EQ(bits(Some{-INFINITY}, Some{0}, 1.0f), 0x7fffffffu);
+    EXPECT_EQ(bits(Some{-0.0f}, Some{1}, 0.0f), 0u) << "+0, because C is";
+    EXPECT_EQ(bits(Some{-0x1p-100f}, Some{0x1p-100f}, 0.0f), 0u) << "+0 for a negative sum";
+    EXPECT_EQ(bits(Some{0x1p-70f}, Some{0x1.8p-70f}, 0.0f), 0x300u) << "a subnormal sum";
+    EXPECT_EQ(bits(Some{0x1p100f, 0x1p100f}, Some{0x1p100f, -0x1p100f}, 1.0f), 0u)
+        << "1 is lost, and the products do not overflow";
+    EXPECT_EQ(bits(Some{0x1p64f}, Some{0x1p64f}, 1.0f), 0x7f800000u);
+    // Halves are rounded once, to nearest even.
+    const auto halves = [](const Some& a, float c) { return float(sum_of<half, half>(a, {1}, c)); };
+    EXPECT_EQ(halves({0x1p-11f}, 1), 1);
+    EXPECT_EQ(halves({0x1p-11f, 0x1p-24f}, 1), 1 + 0x1p-10f);
+    EXPECT_EQ(halves({0x1p-11f}, 1 + 0x1p-10f), 1 + 0x1p-9f);
+    expect_silence();
+}
+
 template <class F, class T>
 __global__ void filled(T value, typename F::storage_element_type* out) {
     F f;

@@ -90,7 +90,7 @@ constexpr Rule kRules[] = {
 }  // namespace
 
 const ElementMap& FragmentKind::map(const WarpCall& call) {
-    const int arch = architecture();
+    const int arch = std::min(architecture(), 80);
     const ElementMap*& map = known[(arch - 70) / 5];
     if (map) return *map;
     const std::string shape = std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
@@ -108,7 +108,7 @@ const ElementMap& FragmentKind::map(const WarpCall& call) {
 }
 
 void require(int since, const char* instruction, const char* file, int line) {
-    if (architecture() < std::min(since, 80))  // sm_80 stands for all later ones
+    if (architecture() < since)
         misuse(std::string(instruction) + ": needs sm_" + std::to_string(since) + ", not sm_" +
                    std::to_string(architecture()),
                file, line);
@@ -308,7 +308,8 @@ const MmaShape kM8n8k4_float = {"mma.m8n8k4", 70, 8, 8, 4, 4, 2,
     {'C', "m1 n2 -  -  m4", "n1 m2 n4"}};
 // clang-format on
 
-// Sums are of the type Number, in the order of k. The lanes round them.
+// Sums that no tensor core adds as tensor_core.h says are of the type Number, in the order of k:
+// those of integers and doubles, and those of m8n8k4, which sm_80 and later carry out by FFMA.
 template <class Number>
 void mma(const WarpCall& call) {
     using Call = MmaCall<Number>;
@@ -335,9 +336,17 @@ void mma(const WarpCall& call) {
         each(shape.a, shape.m * shape.k, &Call::a, [&](Number x, Place p) { a[p.row][p.col] = x; });
         each(shape.b, shape.k * shape.n, &Call::b, [&](Number x, Place p) { b[p.row][p.col] = x; });
         each(shape.d, shape.m * shape.n, &Call::d, [&](Number x, Place p) { d[p.row][p.col] = x; });
-        for (int row = 0; row < shape.m; ++row)
-            for (int k = 0; k < shape.k; ++k)
-                for (int col = 0; col < shape.n; ++col) d[row][col] += a[row][k] * b[k][col];
+        bool added = false;
+        if constexpr (std::is_same_v<Number, float>)
+            if (shape.groups == 1 || architecture() < 80) {
+                tensor_core_multiply(of_lane[0]->type, of_lane[0]->half_sums, shape.m, shape.n,
+                                     shape.k, a[0], 32, 1, b[0], 8, d[0], 8);
+                added = true;
+            }
+        if (!added)
+            for (int row = 0; row < shape.m; ++row)
+                for (int k = 0; k < shape.k; ++k)
+                    for (int col = 0; col < shape.n; ++col) d[row][col] += a[row][k] * b[k][col];
         each(shape.d, shape.m * shape.n, &Call::d,
              [&](Number& x, Place p) { x = d[p.row][p.col]; });
     }
