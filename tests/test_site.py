@@ -69,6 +69,17 @@ def test_links(book):
     assert all(f'<iframe src="toys/{toy}.html?zh#' in primer for toy in ("coalescing", "roofline"))
 
 
+def test_weight(book):
+    """The site is light, also for those who take it along as a folder: in highlighted code spaces are no elements, and
+    no large script is there that no page loads."""
+    loaded = set()
+    for path in book.rglob("*.html"):
+        assert not re.search(r'<span class="\w+">\s+</span>', path.read_text()), path
+        loaded |= {(path.parent / urllib.parse.urlsplit(link).path).resolve() for link in Page(path).links}
+    assert [path for path in book.rglob("*.js") if path.stat().st_size > 50000 and path not in loaded] == []
+    assert sum(path.stat().st_size for path in book.rglob("*.*") if path.is_file()) < 24e6
+
+
 # Texts that can't be read on a page: those whose contrast with the background is less than 4.5.
 PALE = """(all => all.filter(each => [...each.childNodes].some(node => node.data?.trim())).flatMap(each => {
     const parts = colour => colour.match(/[\\d.]+/g).map(Number);

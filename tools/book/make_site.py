@@ -33,6 +33,7 @@ from results import InvalidInput
 THEME = shared_pages.THEME
 VIEW = ROOT / "tools/view/page"
 SCRIPTS = (VIEW, "tip"), (THEME, "book"), (THEME, "screen"), (THEME, "prediction")  # each with a style sheet
+UNUSED = ("jquery.js", "underscore.js", "_sphinx_javascript_frameworks_compat.js")  # Sphinx before 6 loads them
 SPHINX = {"en": "en", "ja": "ja", "zh": "zh_CN"}  # Sphinx's names of the languages
 # Phrases of the site, each in Japanese and Chinese.
 WORDS = {
@@ -403,6 +404,9 @@ class Book:
             pathlib.Path(folder, "conf.py").write_text(f"pygments_dark_style = '{shared_pages.STYLES['dark']}'\n")
             app = Sphinx(f"{folder}/pages", folder, out, trees, "html", options, status=None, warning=sys.stderr)
             app.add_lexer("goals", TextLexer)  # of exercises
+            lexer_of = app.builder.highlighter.get_lexer
+            app.builder.highlighter.get_lexer = lambda *how, **options: shared_pages.with_few_elements(
+                lexer_of(*how, **options))
             app.connect("doctree-read", self.read, priority=1)
             app.connect("html-page-context", self.set_context)
             app.build()
@@ -427,13 +431,16 @@ class Book:
             own=self.language,
             language=self.language_of(page) if page else self.language,
             language_label=self.say("Language"),
+            script_files=[file for file in context["script_files"] if pathlib.Path(file).name not in UNUSED],
             on_this_page=self.say("On this page"),
         )
 
 
 def mend_furo(static):
     """Completes Debian's Furo: its script and its style are in parts that only Debian's web server finds, and it lacks
-    the dark theme for readers who have not chosen one."""
+    the dark theme for readers who have not chosen one. What no page loads goes."""
+    for name in UNUSED:
+        (static / name).unlink(missing_ok=True)
     script, style = static / "scripts/furo.js", static / "styles/furo.css"
     if (text := script.read_text()).startswith("import Gumshoe"):
         script.write_text((static / "scripts/gumshoe-patched.js").read_text() + text.partition("\n")[2])
@@ -484,7 +491,9 @@ def write(out, programs):
         if out.exists():
             out.rename(pathlib.Path(folder, "old"))
         part.rename(out)
+    sizes = [file.stat().st_size for file in out.rglob("*") if file.is_file()]
     print(out / "index.html")
+    print(f"{sum(sizes) / 1e6:.1f} MB in {len(sizes)} files")
 
 
 if __name__ == "__main__":

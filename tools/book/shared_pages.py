@@ -1,11 +1,14 @@
 """The pages that all languages of the site share: sources as highlighted pages, folders as lists, pictures, and the
 output of ./run diff, with links to all steps."""
+import functools
 import html
 import os
 import re
 import shutil
 
-from pygments import formatters, highlight, lexers, util
+from pygments import formatters, highlight, lexers, styles, util
+from pygments.filter import simplefilter
+from pygments.token import STANDARD_TYPES, Text
 
 import programs
 from book import diff_page, pages
@@ -18,6 +21,27 @@ THEME = ROOT / "tools/book/theme"
 STYLES = {"light": "default", "dark": "github-dark"}  # of Pygments
 # File names that Pygments would take for another language, with those of the lines that pages quote.
 LEXERS = {**LANGUAGES_OF_CODE, ".ipynb": "json"}
+
+
+@functools.lru_cache(None)
+def is_coloured(kind):
+    """Whether some style has other letters for this kind of token than for text."""
+    while kind not in STANDARD_TYPES:
+        kind = kind.parent
+    every = map(styles.get_style_by_name, STYLES.values())
+    return any(style.style_for_token(kind) != style.style_for_token(Text) for style in every)
+
+
+@simplefilter
+def as_text(self, lexer, stream, options):
+    """A filter of Pygments, without which half of a highlighted source would be elements around spaces and names."""
+    for kind, text in stream:
+        yield kind if is_coloured(kind) and not text.isspace() else Text, text
+
+
+def with_few_elements(lexer):
+    lexer.add_filter(as_text())
+    return lexer
 
 
 def links_back(to, folder):
@@ -43,7 +67,7 @@ def lexer_of(file):
 
 def shown_source(file):
     formatter = formatters.HtmlFormatter(linenos="table", wrapcode=True)
-    return highlight(file.read_text(errors="replace"), lexer_of(file), formatter)
+    return highlight(file.read_text(errors="replace"), with_few_elements(lexer_of(file)), formatter)
 
 
 def shown_folder(folder, to, shared):
