@@ -60,8 +60,8 @@ def test_kernels(shown):
                 re.escape(part) if not i % 2 else str(known.get(part, rf"(?P<{part.replace(' ', '_')}_{i}>.+?)"))
                 for i, part in enumerate(parts)), said)
             assert found and "undefined" not in said, (said, known)
-            if "rivals" in parts:  # lanes that access other words of one bank
-                assert len(re.findall(r"\d+", found[f"rivals_{parts.index('rivals')}"])) == cost
+            if "conflicting" in parts:  # lanes that access other words of one bank
+                assert len(re.findall(r"\d+", found[f"conflicting_{parts.index('conflicting')}"])) == cost
             assert not re.findall(r"\d", re.sub(r"{[^}]*}|[Ll]anes? \d+ ", "", text))
 
 
@@ -72,8 +72,8 @@ STEPS = (
     (["c"], "[v.event.kind, isCostly(v.event)]", ["shared load", True]),
     (["B"], "[v.event.kind, at === v.index]", ["barrier", True]), (["HOME"], "v.place", "0/0/1/0/1"),
     (["u"], "[v.event.kind, isCostly(v.event)]", ["global load", True]),
-    (["n"] * 9, "v.captionHere === v.tales.length - 1", True), (["N"], "v.captionHere === v.tales.length - 2", True),
-    (["RIGHT", "N"], "v.captionHere === v.tales.length - 2", True),
+    (["n"] * 9, "v.captionHere === v.captions.length - 1", True), (["N"], "v.captionHere === v.captions.length - 2", True),
+    (["RIGHT", "N"], "v.captionHere === v.captions.length - 2", True),
     (["UP", "["], "[v.warp, v.lane]", [7, 31]), (["DOWN", "DOWN", "]", "]"], "[v.warp, v.lane]", [1, 1]),
     (["END"], "v.event === v.events.at(-1)", True), (["u"], "v.find('.none').textContent !== ''", True))
 
@@ -174,7 +174,7 @@ def test_opens_where_there_is_something_to_see(stage, shown):
     the controls. A reader can't jump to an event that the kernel never has."""
     page = shown(record_of(stage), height=800)
     assert ask(page, "[v.captionHere >= 0, !!v.touches(v.event), v.pieces > 0]") == [True] * 3
-    assert ask(page, """v.tales.map((_, i) => (v.place = "////" + (i + 1), [".ring-panel", ".bar"].map(each =>
+    assert ask(page, """v.captions.map((_, i) => (v.place = "////" + (i + 1), [".ring-panel", ".bar"].map(each =>
         v.find(each).getBoundingClientRect()))).every(([ring, bar]) => ring.bottom <= bar.top)""")
     assert ask(page, """Object.keys(WANTED).every(kind =>
         v.find(`[data-do=${kind}]`).hidden !== v.blocks.flat(2).some(WANTED[kind]))""")
@@ -184,11 +184,11 @@ def test_numbers_are_of_one_kind(shown):
     """The numbers of a request are its wavefronts, one for each 16 bytes that a lane accesses; those of a copy, or of
     what tensor cores read, are the chunks."""
     page = shown(record_of("10_async_mma"))
-    ask(page, "void (v.place = '////' + (v.tales.findIndex(tale => tale.kind === 'shared load') + 1))")
+    ask(page, "void (v.place = '////' + (v.captions.findIndex(caption => caption.kind === 'shared load') + 1))")
     lanes, cost = ask(page, "[v.event.addresses.length, v.event.cost]")
     numbers, high = ask(page, "[v.numbers.map(Number), v.bankHigh]")
     assert sorted(numbers) == sorted([*range(1, cost + 1)] * (lanes // cost)) and high >= 11
-    ask(page, "void (v.place = '////' + (v.tales.findIndex(tale => tale.kind === 'bulk load') + 1))")
+    ask(page, "void (v.place = '////' + (v.captions.findIndex(caption => caption.kind === 'bulk load') + 1))")
     assert {*ask(page, "v.numbers.map(Number)")} == {*range(8)}
 
 
@@ -312,17 +312,17 @@ def test_in_a_lesson(stage, shown, chromium, tmp_path):  # noqa: F811
             continue
         wait(page, f"innerWidth === {width} && views[0].root.clientWidth")
         prepare(page)
-        parts = [".tale p", ".source", ".status", ".steps", ".speed", ".head", ".strip"]
+        parts = [".caption p", ".source", ".status", ".steps", ".speed", ".head", ".strip"]
         assert ask(page, f"{DRAWN}.then(() => [v.captionHere, document.documentElement.lang])") == [4, "ja"]
         assert ask(page, "document.documentElement.scrollWidth") <= width
         assert ask(page, f"{parts}.map(each => v.find(each).checkVisibility())") == 2 * [True] + 5 * [False]
-        heights = ask(page, """v.tales.map((_, i) => (v.place = "////" + (i + 1),
+        heights = ask(page, """v.captions.map((_, i) => (v.place = "////" + (i + 1),
             document.documentElement.getBoundingClientRect().height)).concat((v.place = "////5", []))""")
         assert max(heights) - min(heights) < 1, width
         # Nothing is too pale to be read, and no line of the source ends within a word.
         assert ask(page, "[...v.root.querySelectorAll('.columns *')].filter(each => !each.disabled && "
                          "getComputedStyle(each).opacity < 1).map(each => each.className)") == []
-        assert ask(page, f"v.tales.flatMap((_, i) => (v.place = '////' + (i + 1), checks.broken(v)))") == [], width
+        assert ask(page, f"v.captions.flatMap((_, i) => (v.place = '////' + (i + 1), checks.broken(v)))") == [], width
         ask(page, "void (v.place = '////5')")
         page.switch_to.default_content()
 

@@ -10,9 +10,9 @@ const checks = {
     const hold = (right, ...what) => { if (!right) wrong.push(what.join(" ")); };
     const said = selector => v.find(selector).textContent;
     v.place = "////1";
-    for (let next = v.find("[data-tell='1']"), more = true; more && told.length < 20; more = !next.disabled) {
+    for (let next = v.find("[data-caption='1']"), more = true; more && told.length < 20; more = !next.disabled) {
       if (told.length) next.click();
-      told.push([v.warp, v.index, v.lane, v.place, said(".tale p")]);
+      told.push([v.warp, v.index, v.lane, v.place, said(".caption p")]);
     }
     checks.cells(v, hold);
     checks.costs(v, hold, said);
@@ -37,10 +37,10 @@ const checks = {
   costs(v, hold, said) {
     const lines = new Set();
     v.events.forEach((e, i) => {
-      if (!isCostly(e) || lines.has(e.line) || v.tales.some(({ warp, index }) => !warp && index === i)) return;
+      if (!isCostly(e) || lines.has(e.line) || v.captions.some(({ warp, index }) => !warp && index === i)) return;
       lines.add(e.line);
       v.go(0, 0, i, 0);
-      const texts = [1, 2, 0].map(each => { language = each; v.draw(); return said(".tale p"); });
+      const texts = [1, 2, 0].map(each => { language = each; v.draw(); return said(".caption p"); });
       const hasFigures = text => [e.cost, e.ideal].every(n => text.match(/\d+/g).includes(String(n)));
       hold(new Set(texts).size === 3 && texts.every(text => !/[{}]|undefined/.test(text) && hasFigures(text)),
         "costs at event", i);
@@ -112,13 +112,13 @@ const checks = {
     return [1, 2, 0].flatMap(each => {
       v.find(".language").value = each;
       v.find(".language").onchange({ target: v.find(".language") });
-      return v.tales.flatMap((tale, i) => {
+      return v.captions.flatMap((caption, i) => {
         v.place = "////" + (i + 1);
-        const words = textOf(".status, .tale, h2, .sums, table, .legend");
-        const begin = tale.text[each].split("{")[0].slice(0, 4);
+        const words = textOf(".status, .caption, h2, .sums, table, .legend");
+        const begin = caption.text[each].split("{")[0].slice(0, 4);
         const source = v.find(".source"), panel = source.getBoundingClientRect();
         const now = v.find(".now").getBoundingClientRect();
-        const explained = [...v.root.querySelectorAll(":is(.tale, .status, .memory) .word")]
+        const explained = [...v.root.querySelectorAll(":is(.caption, .status, .memory) .word")]
           .filter(word => word.checkVisibility());
         const tips = explained.map(word => (word.focus(), document.getElementById("tip").textContent));
         const terms = new Set(explained.map(word => word.textContent.toLowerCase().replace(/s$/, "")));

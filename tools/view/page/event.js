@@ -20,9 +20,9 @@ addMethods(View, {
       text += say("request", { width: e.width, lanes: many(lanes, "lanes"), cost: many(e.cost, unit) }) +
         (isCostly(e) ? say("atBest", { best: e.ideal }) : "");
     }
-    tell(this.find(".what"), text, known);
+    setText(this.find(".what"), text, known);
     const address = e.access ? e.addresses[this.lane] : undefined;
-    tell(this.find("small"), address === undefined ? "" : ` · ${say("laneNamed", { lane: this.lane })}` + (address === null
+    setText(this.find("small"), address === undefined ? "" : ` · ${say("laneNamed", { lane: this.lane })}` + (address === null
       ? say("noPart") : say("colon") + elementName(this.data, e.global, address, e.width) +
       (e.to && e.to[this.lane] !== null ? " → " + elementName(this.data, false, e.to[this.lane], e.width) : "")), known);
   },

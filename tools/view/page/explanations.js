@@ -2,13 +2,13 @@
 
 addMethods(View, {
   // Where a caption stands: its warp, or else the first one that has such an event.
-  placeTold(caption) {
-    const places = this.blocks[0].map((events, warp) => ({ warp, index: this.indexTold(events, caption) }));
+  placeOfCaption(caption) {
+    const places = this.blocks[0].map((events, warp) => ({ warp, index: this.indexOfCaption(events, caption) }));
     return places.find(({ warp, index }) => index >= 0 && [null, warp].includes(caption.warp)) || { index: -1 };
   },
 
   // The first event of the caption's kind, statement and array, after the first one of the kind that it names.
-  indexTold(events, { kind, of, after, statement }) {
+  indexOfCaption(events, { kind, of, after, statement }) {
     const begin = after ? events.findIndex(e => e.kind === after) : 0;
     return begin < 0 ? -1 : events.findIndex((e, i) => {
       if (i < begin || e.kind !== kind) return false;
@@ -19,7 +19,7 @@ addMethods(View, {
   },
 
   // The text for {best}, or {lane 4}, in a caption.
-  told(field) {
+  fieldText(field) {
     const [name, which] = field.split(" "), lane = which === undefined ? this.lane : +which;
     const e = this.event, [kind, at, ...rest] = this.note || [];
     const word = of => e.addresses[of] === null ? null : Math.floor(e.addresses[of] / WORD), lanes = Array.from({ length: 32 }, (_, i) => i);
@@ -33,10 +33,10 @@ addMethods(View, {
       lanes: () => e.addresses.filter(a => a !== null).length, words: () => new Set(wordsOf(e.addresses, e.width).map(([w]) => w)).size,
       lane: () => e.addresses[lane] === null ? say("nothing") : elementName(this.data, e.global, e.addresses[lane], e.width),
       to: () => elementName(this.data, false, e.to[lane], e.width),
-      bank: () => which === undefined ? this.rivals().bank : word(lane) % BANKS,
+      bank: () => which === undefined ? this.conflictingWords().bank : word(lane) % BANKS,
       same: () => ranges(lanes.filter(other => word(other) === word(lane))), run,
-      rivals: () => (list => list.length > 8 ? ranges(list) : list.join(", ").replace(/, (\d+)$/, say("andLast") + "$1"))(
-        this.rivals().words.map(each => each.lanes[0])),
+      conflicting: () => (list => list.length > 8 ? ranges(list) : list.join(", ").replace(/, (\d+)$/, say("andLast") + "$1"))(
+        this.conflictingWords().words.map(each => each.lanes[0])),
       wide: () => 4 * e.width, joined: () => joined().count, least: () => joined().least,
       barrier: () => elementName(this.data, false, kind === "load" ? rest[0] : at, 8), bytes: () => rest[1], phase: () => rest[1],
       part: () => this.product?.rows ? "C" + this.partOf(this.product) : "C",
@@ -46,7 +46,7 @@ addMethods(View, {
 
   // The bank whose words take a group of lanes the most wavefronts, and these words. That of the chosen lane, if it is
   // one of them.
-  rivals() {
+  conflictingWords() {
     const { words, groups } = wavefrontsOf(this.event), banks = new Map();
     for (const each of words) {
       const key = Math.floor(each.lanes[0] * groups / 32) * BANKS + each.bank;
@@ -59,26 +59,28 @@ addMethods(View, {
   },
 
   // Goes to the previous or next explanation. If the event is none of them, goes back to the last one that was shown.
-  tell(by) {
+  goToCaption(by) {
     const away = this.captionHere < 0 && by < 0 ? 1 : 0;
-    this.tale = Math.max(0, Math.min(this.tales.length - 1, this.tale + by + away));
-    const { warp, index, lane } = this.tales[this.tale];
+    this.shownCaption = Math.max(0, Math.min(this.captions.length - 1, this.shownCaption + by + away));
+    const { warp, index, lane } = this.captions[this.shownCaption];
     this.go(0, warp, index, lane);
   },
 
   // The number of this event's caption, or -1.
-  get captionHere() { return this.tales.findIndex(tale => !this.block && tale.warp === this.warp && tale.index === this.index); },
+  get captionHere() {
+    return this.captions.findIndex(({ warp, index }) => !this.block && warp === this.warp && index === this.index);
+  },
 
-  drawTale() {
-    const of = this.tales.length, here = this.captionHere, e = this.event;
-    if (here >= 0) this.tale = here;
-    this.find("[data-tell='1']").disabled = this.tale === of - 1;
-    this.find("[data-tell='-1']").disabled = here >= 0 ? !here : this.tale < 0;
-    const fill = text => text.replace(/\{([^}]*)\}/g, (_, field) => this.told(field));
-    const text = here >= 0 ? say("taleOf", { here: here + 1, of }) + fill(this.tales[here].text[language])
+  drawCaption() {
+    const of = this.captions.length, here = this.captionHere, e = this.event;
+    if (here >= 0) this.shownCaption = here;
+    this.find("[data-caption='1']").disabled = this.shownCaption === of - 1;
+    this.find("[data-caption='-1']").disabled = here >= 0 ? !here : this.shownCaption < 0;
+    const fill = text => text.replace(/\{([^}]*)\}/g, (_, field) => this.fieldText(field));
+    const text = here >= 0 ? say("captionOf", { here: here + 1, of }) + fill(this.captions[here].text[language])
       : WANTED.conflict(e) ? fill(WORDS.conflictHere[language]) : WANTED.uncoalesced(e) ? fill(WORDS.uncoalescedHere[language])
-      : say("moments", { n: of });
-    tell(this.find(".tale p"), text, this.known);
+      : say("captionCount", { n: of });
+    setText(this.find(".caption p"), text, this.known);
     return here >= 0 ? text : "";
   },
 });

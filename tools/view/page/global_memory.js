@@ -14,7 +14,7 @@ addMethods(View, {
       if (!lines.has(line)) lines.set(line, []);
       lines.get(line).push([sector, lanes]);
     }
-    tell(title, say("sectorsTitle", { sectors: many(sectors.size, "sectors"), lines: many(lines.size, "lines") }) +
+    setText(title, say("sectorsTitle", { sectors: many(sectors.size, "sectors"), lines: many(lines.size, "lines") }) +
       (count === sectors.size ? "" : say("askedTwice", { count })), this.known);
     const across = lines.size > 8 ? 2 : 1, rows = Math.ceil(lines.size / across);
     const label = roomFor([...lines.keys()].map(line => elementName(this.data, true, line * LINE, 1)));

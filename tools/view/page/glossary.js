@@ -7,7 +7,7 @@ const A_WORD = GLOSSARY.map(words => new RegExp(Object.keys(words).sort((a, b) =
 
 // Fills an element with text. At its first use each word of the glossary is explained when it is pointed at, tapped or
 // reached by the tab key. known: Map of words to the elements that explain them already.
-function tell(element, text, known = new Map()) {
+function setText(element, text, known = new Map()) {
   const here = new Set();
   element.replaceChildren();
   for (let at = 0; at < text.length;) {

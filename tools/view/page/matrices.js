@@ -87,7 +87,7 @@ addMethods(View, {
     let text = "";
     if (sums) text += say(sums.products ? "sumsProducts" : "sumsLoads", { ...sums, kind: kindName(sums.kind) });
     if (part) text += say("partDone", { c: "C" + this.partOf(part), done: part.done, of: this.data.shape[2] });
-    tell(this.find(".sums"), text, this.known);
+    setText(this.find(".sums"), text, this.known);
     for (const each of parts.values()) {
       context.globalAlpha = .1 + .4 * each.done / this.data.shape[2];
       context.fillStyle = COLOURS.line;

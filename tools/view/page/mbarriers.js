@@ -7,7 +7,7 @@ addMethods(View, {
     this.find(".ring-panel").hidden = !this.root.matches(".has-ring") || this.product && this.root.clientWidth < 600;
     const columns = this.data.arrays.filter(array => [...barriers.keys()].some(at => rangeAt([array], at)));
     const rows = Math.max(0, ...columns.map(array => array.bytes / 8));
-    const told = this.note && !this.product && this.note[this.note[0] === "load" ? 2 : 1];
+    const barrierHere = this.note && !this.product && this.note[this.note[0] === "load" ? 2 : 1];
     const cell = at => {
       const b = barriers.get(at);
       if (!b) return "<td>";
@@ -15,7 +15,7 @@ addMethods(View, {
         (b.arrived.length ? say("comma") + warpsOf(b.arrived) : "")];
       if (b.bytes) parts.push(say(b.bytes > 0 ? "toCome" : "early", { n: Math.abs(b.bytes) }));
       if (b.waiting.size) parts.push(say("waiting") + warpsOf(b.waiting));
-      return `<td${at === told ? " class=now" : ""}>${parts.join(say("semicolon"))}`;
+      return `<td${at === barrierHere ? " class=now" : ""}>${parts.join(say("semicolon"))}`;
     };
     const boxes = row => columns.flatMap(array => {
       const mine = loads.get(array.begin + 8 * row) || [], matrices = [...new Set(mine.map(load => load[3]))];
@@ -24,7 +24,7 @@ addMethods(View, {
         return boxName(of) + (coming ? ` <b>${say("coming")}</b>${of.length > 1 ? say("boxes", { n: coming, of: of.length }) : ""}` : "");
       });
     });
-    const idle = at => (b => !b || at !== told && !b.phase && !b.arrived.length && !b.waiting.size)(barriers.get(at));
+    const idle = at => (b => !b || at !== barrierHere && !b.phase && !b.arrived.length && !b.waiting.size)(barriers.get(at));
     const rowOf = ([, , first]) => {  // of a wgmma: the mbarrier that counted the bytes that it reads
       const load = first.length && held.get(places(first)[0])?.load;
       const array = load && rangeAt(columns, load[2]);

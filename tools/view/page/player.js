@@ -52,7 +52,7 @@ function onKey(e) {
   if (e.key === " " && e.target.matches("button, select, input")) return;  // the key belongs to an element that has the focus
   const turn = (number, by, of) => (number + by + of) % of;
   const actions = {
-    t: () => active.replay(), n: () => { stop(); active.tell(e.shiftKey ? -1 : 1); }, " ": () => play(),
+    t: () => active.replay(), n: () => { stop(); active.goToCaption(e.shiftKey ? -1 : 1); }, " ": () => play(),
     ArrowRight: () => act("step"), ArrowLeft: () => act("back"),
     b: () => act("barrier", e.shiftKey), u: () => act("uncoalesced", e.shiftKey), c: () => act("conflict", e.shiftKey),
     ArrowDown: () => active.setWarp(turn(active.warp, 1, active.blocks[active.block].length)),

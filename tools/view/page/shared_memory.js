@@ -110,7 +110,7 @@ addMethods(View, {
       text = say("wordsTitle", { wavefronts: many(asked.count, "wavefronts"), words: many(now.size, "words") });
       if (asked.words.length > now.size) text += say("again", { n: asked.words.length - now.size });
     }
-    tell(title, text, this.known);
+    setText(title, text, this.known);
   },
 
   // The words that this warp has accessed before.

@@ -67,7 +67,7 @@ addMethods(View, {
     const line = document.createElement("span");
     line.style.marginLeft = "8px";
     line.style.borderBottom = `2px solid ${COLOURS.costly}`;
-    tell(line, say("costlier"));
+    setText(line, say("costlier"));
     legend.append(line);
   },
 });

@@ -28,11 +28,11 @@ class View {
     this.products = data.blocks.map(() => null);
     this.notes = data.blocks[0].notes;
     this.blocks = data.blocks.map(block => block.warps.map(warp => warp.map(event => decode(data, event))));
-    this.tales = data.captions.map(caption => ({ ...caption, ...this.placeTold(caption) })).filter(tale => tale.index >= 0);
-    this.tale = -1;  // the last one that was shown
-    this.matricesTold = this.tales.some(({ warp, index }) => this.touches(this.blocks[0][warp][index]));
-    this.find(".tale").hidden = !this.tales.length;
-    this.find(".more").open = !this.tales.length;
+    this.captions = data.captions.map(caption => ({ ...caption, ...this.placeOfCaption(caption) })).filter(({ index }) => index >= 0);
+    this.shownCaption = -1;  // the last one that was shown
+    this.captionsTouchMatrices = this.captions.some(({ warp, index }) => this.touches(this.blocks[0][warp][index]));
+    this.find(".caption").hidden = !this.captions.length;
+    this.find(".more").open = !this.captions.length;
     this.homes = FOLDED.map(selector => {
       const part = this.find(selector), home = new Comment();
       part.before(home);
@@ -47,8 +47,8 @@ class View {
 
   // Opens at the first explanation of an event that shows in A, B or C.
   begin() {
-    const seen = this.tales.findIndex(({ warp, index }) => this.touches(this.blocks[0][warp][index]));
-    if (this.tales.length) this.place = "////" + (Math.max(0, seen) + 1);
+    const seen = this.captions.findIndex(({ warp, index }) => this.touches(this.blocks[0][warp][index]));
+    if (this.captions.length) this.place = "////" + (Math.max(0, seen) + 1);
   }
 
   get events() { return this.blocks[this.block][this.warp]; }
@@ -70,24 +70,24 @@ class View {
   }
 
   // In a lesson everything that some explanation shows keeps its place.
-  get steady() { return EMBEDDED && this.tales.length > 0; }
+  get steady() { return EMBEDDED && this.captions.length > 0; }
 
   // In a lesson each explanation takes as much room as the largest one: with columns each part of it, otherwise all
   // parts together.
   reserve() {
-    const inner = [".matrices-panel", ".key"].map(this.find), outer = [".tale", ".columns", ".ring-panel"].map(this.find);
+    const inner = [".matrices-panel", ".key"].map(this.find), outer = [".caption", ".columns", ".ring-panel"].map(this.find);
     for (const part of [...inner, ...outer]) part.style.minHeight = "";
     this.most = 0;
     if (!this.steady || !this.root.clientWidth) return;
-    const { block, warp, index, lane, tale } = this, { max } = Math;
-    const heights = parts => this.tales.map(each => {
+    const { block, warp, index, lane, shownCaption } = this, { max } = Math;
+    const heights = parts => this.captions.map(each => {
       this.go(0, each.warp, each.index, each.lane);
       return parts.map(part => part.getBoundingClientRect().height);
     });
     const fix = (parts, found) => parts.forEach((part, i) => { part.style.minHeight = max(...found.map(each => each[i])) + "px"; });
-    if (this.root.clientWidth < 600) this.most = max(...heights(outer).map(([tale, columns, ring]) => tale + columns + ring));
+    if (this.root.clientWidth < 600) this.most = max(...heights(outer).map(([caption, columns, ring]) => caption + columns + ring));
     else for (const parts of [inner, outer]) fix(parts, heights(parts));
-    this.tale = tale;
+    this.shownCaption = shownCaption;
     this.go(block, warp, index, lane);
   }
 
@@ -97,7 +97,7 @@ class View {
     for (const each of this.root.querySelectorAll("[data-label]")) each.setAttribute("aria-label", say(each.dataset.label));
     this.find(".language").value = language;
     this.find(".legend").dataset.drawn = "";
-    tell(this.find(".told"), say("ring"));
+    setText(this.find(".ring-title"), say("ring"));
     this.showProblems();
   }
 
@@ -132,7 +132,8 @@ class View {
     this.find(".play").onclick = () => play(this);
     this.find(".replay").onclick = () => this.replay();
     this.find(".cells select").onchange = () => { this.drawBanks(); this.drawKey(); };
-    for (const button of this.root.querySelectorAll("[data-tell]")) button.onclick = () => { stop(); this.tell(+button.dataset.tell); };
+    for (const button of this.root.querySelectorAll("[data-caption]"))
+      button.onclick = () => { stop(); this.goToCaption(+button.dataset.caption); };
     this.find(".position").oninput = e => { this.index = +e.target.value; this.draw(); };
     for (const what in WANTED) this.find(`[data-do=${what}]`).hidden = !this.blocks.flat(2).some(WANTED[what]);
     for (const button of this.root.querySelectorAll("[data-do]")) button.onclick = () => act(button.dataset.do, false, this);
@@ -211,10 +212,10 @@ class View {
 
   // A caption alone, #////3, is found wherever its event has moved.
   set place(text) {
-    const [block, warp, event, lane, tale] = text.split("/").map(part => /^\d+$/.test(part) ? +part : null);
-    if (tale && event === null && this.tales.length) {
-      this.tale = Math.min(tale, this.tales.length) - 1;
-      return this.tell(0);
+    const [block, warp, event, lane, caption] = text.split("/").map(part => /^\d+$/.test(part) ? +part : null);
+    if (caption && event === null && this.captions.length) {
+      this.shownCaption = Math.min(caption, this.captions.length) - 1;
+      return this.goToCaption(0);
     }
     const within = (number, of) => Math.max(0, Math.min(number || 0, of - 1)), b = within(block, this.blocks.length);
     const w = within(warp, this.blocks[b].length);
@@ -234,10 +235,10 @@ class View {
     this.note = noteOf(this.notes, this.event);
     this.product = this.productAt(this.event);
     this.known = new Map();
-    const touches = this.touches(this.event), panel = this.find(".matrices-panel"), keeps = this.steady && this.matricesTold;
+    const touches = this.touches(this.event), panel = this.find(".matrices-panel"), keeps = this.steady && this.captionsTouchMatrices;
     panel.hidden = this.folded && !touches && !keeps;  // before anything measures the width
     panel.firstChild.textContent = say(touches ? "touches" : "touchesNone");
-    const told = this.drawTale();
+    const caption = this.drawCaption();
     this.drawSectors();
     this.drawBanks();
     this.drawWhat();
@@ -245,8 +246,8 @@ class View {
     this.drawKey();
     this.drawRing();
     if (this.most) {  // the source takes the room that the others leave
-      const [tale, ring] = [".tale", ".ring-panel"].map(each => this.find(each).getBoundingClientRect().height);
-      this.find(".columns").style.minHeight = this.most - tale - ring + "px";
+      const [above, below] = [".caption", ".ring-panel"].map(each => this.find(each).getBoundingClientRect().height);
+      this.find(".columns").style.minHeight = this.most - above - below + "px";
     }
     this.drawSource();
     this.drawCounts();
@@ -256,7 +257,7 @@ class View {
     this.find(".play").disabled = !playing && this.index >= this.events.length - 1;
     for (const what in WANTED)
       this.find(`[data-do=${what}]`).disabled = !this.events.some((e, i) => i > this.index && WANTED[what](e));
-    if (!playing) this.find(".heard").textContent = told || this.find(".status").textContent;
+    if (!playing) this.find(".heard").textContent = caption || this.find(".status").textContent;
     keepPlace();
   }
 }
