@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(kThreads) sweep(float addend, const float4* a,
         for (int i = 0; i < kChains; ++i) x[i] = fmaf(loaded[i], kFactor, addend);
         at += kSweepVectors * kThreads;
         if (piece + 1 < kPieces) load();
-        __syncwarp();  // keeps the compiler from moving the loads behind the FMAs
+        __syncwarp();  // keeps the compiler from moving the loads after the FMAs
         steps<kCount - 1>(x, addend);
 #pragma unroll
         for (int q = 0; q < kSweepVectors; ++q) to[q * kThreads] = reinterpret_cast<float4*>(x)[q];

@@ -241,7 +241,7 @@ double loaded_elements(double M, double N, double K) {
     return K * std::ceil(M / config.m) * (config.m * std::ceil(N / config.n) + N);
 }
 
-// From shared memory each thread reads its operands at every k, and at one behind the last k-tile.
+// From shared memory each thread reads its operands at every k, and at one after the last k-tile.
 double shared_loaded_bytes(double M, double N, double K) {
     const auto [config, whole, rest, slices, us] = heuristic(M, N, K);
     const double padded_k = (whole + rest) * std::ceil(K / kTileK) * kTileK + whole + rest * slices;

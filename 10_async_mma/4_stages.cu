@@ -2,7 +2,7 @@
 // the others. Each stage has two mbarriers in place of __syncthreads(), so that a warp waits for
 // the data that it reads and not for the other warps.
 //
-//    full[b]    a warp waits for it before it reads b       complete: both tiles have come
+//    full[b]    a warp waits for it before it reads b       complete: both tiles have arrived
 //    empty[b]   thread 0 waits for it before it refills b   complete: all eight warps have read b
 //
 //    Both go through phases 0, 1, 2 ..., one for each time that the stage is filled.

@@ -207,7 +207,7 @@ static std::string wrapped(Text text) {
 }
 
 // Prints on stderr. ./run could not restore the order of two streams: for it the lines go to stdout
-// among the others, each behind a mark (tools/stages.py).
+// among the others, each after a mark (tools/stages.py).
 static void print_error(const std::string& lines) {
     if (!std::getenv("ERRORS_IN_OUTPUT")) {
         std::fprintf(stderr, "%s\n", lines.c_str());

@@ -16,7 +16,7 @@ class Refused(Exception):
 
 
 def joined(text):
-    """Joins << < and >> >, as some editors write them, to <<< and >>>. Blanks move behind the bracket, so that
+    """Joins << < and >> >, as some editors write them, to <<< and >>>. Blanks move after the bracket, so that
     positions stay the same."""
     text = re.sub(r"<<([ \t]+)<(?=[^<;]*>>[ \t]*>)", r"<<<\1", text)
     return re.sub(r"(<<<[^<;]*?)>>([ \t]+)>(?=\s*\()", r"\1>>>\2", text)

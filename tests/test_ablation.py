@@ -26,7 +26,7 @@ def together(variants):
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
-def test_variants_are_right(chapter):
+def test_variants_are_correct(chapter):
     variants, folder = ablation.variants(chapter), mutate.tree(chapter.name)
     assert len({(variant.stage, variant.without) for variant in variants}) == len(variants)
     (folder / chapter.name / "variants.cu").write_text(together(variants))

@@ -200,7 +200,7 @@ def costly(what, lines, text):
 
 
 def printed(what, output):
-    """The number that a program prints behind a count's name, such as "lines visited: 32", or None."""
+    """The number that a program prints after a count's name, such as "lines visited: 32", or None."""
     found = re.search(rf"(?m)^{re.escape(spoken(what))}: *(\d+(?:\.\d+)?)$", output)
     return float(found[1]) if found else None
 

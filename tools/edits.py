@@ -19,7 +19,7 @@ def code_of(line):
 
 
 def places(lines, wanted):
-    """Where these lines follow each other, as [(first, behind the last)]. Empty lines between them do not count."""
+    """Where these lines follow each other, as [(first, after the last)]. Empty lines between them do not count."""
     numbers = [number for number, line in enumerate(lines) if line.strip()]
     codes = [code_of(lines[number]) for number in numbers]
     found = [at for at in range(len(codes) - len(wanted) + 1) if codes[at:at + len(wanted)] == wanted]

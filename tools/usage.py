@@ -27,7 +27,7 @@ what it counted and found. --fast only runs it.
 
 --cpu verifies and counts on the CPU emulator, the default without a GPU or nvcc; in 08 it takes a CPU's OpenCL. --csv
 FILE gathers the rows of all stages, --wide shows all columns, -v the output of the build tools (in front of any.cu:
-what stands behind that name is the program's). `./run 03 --help` shows the options of a program.
+what follows that name is the program's). `./run 03 --help` shows the options of a program.
 
 Examples: ./run 03 --size 4096; ./run --sizes 1024:8192:1024 --csv ladder.csv; ./run 08 --stage 05; ./run 05 --gpu
 fury-x"""),

@@ -45,7 +45,7 @@ void cblas_sgemm(int, int, int, int m, int n, int k, float, const float* a, int 
 void cblas_dgemm(int, int, int, int m, int n, int k, double, const double* a, int lda, const double* b, int ldb,
                  double, double* c, int ldc) { gemm(m, n, k, a, lda, b, ldb, c, ldc); }
 int openblas_get_num_threads() { return 1; }
-char* openblas_get_config() { static char text[] = "stand-in"; return text; }
+char* openblas_get_config() { static char text[] = "stub"; return text; }
 }
 """
 

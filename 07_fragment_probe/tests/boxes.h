@@ -78,7 +78,7 @@ struct Boxes {
         return words;
     }
 
-    // All boxes, one behind the other, as they lie in shared memory.
+    // All boxes, one after the other, as they lie in shared memory.
     std::vector<unsigned> loaded() const {
         std::vector<unsigned> words(kCount * bytes() / 4);
         for (int i = 0; i < kCount; ++i) {

@@ -1,5 +1,5 @@
 // How large the host's own arrays are, as far as that can be told, so that a copy past the end of
-// one is reported and does not overwrite what lies behind.
+// one is reported and does not overwrite what follows it.
 #pragma once
 
 #include <cstddef>

@@ -292,7 +292,7 @@ static cudaError_t copy(const char* call, void* to, const void* from, size_t byt
 }
 
 // Whether these bytes lie in an array of the host, if it is one. If not, the copy is reported and
-// left out: on a GPU it overwrites what lies behind the array, and the program crashes later.
+// left out: on a GPU it overwrites what follows the array, and the program crashes later.
 static bool fits_host(const char* call, const char* does, const void* pointer, size_t bytes) {
     const bool is_host = !in_bounds(pointer, 1, false) && in_bounds(pointer, 1, true);
     const HostRoom room = is_host ? host_room(pointer) : HostRoom();

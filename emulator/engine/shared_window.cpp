@@ -25,7 +25,7 @@ struct StaticArray {
 };
 std::vector<StaticArray> arrays;  // by number
 
-// Of a block's dynamic memory, in a cluster with the static arrays behind it.
+// Of a block's dynamic memory, in a cluster with the static arrays after it.
 size_t own_bytes() { return run.ranks > 1 ? run.shared_stride - 1 : run.shared_bytes; }
 
 // The numbers of the array that has the address; null if there is none.

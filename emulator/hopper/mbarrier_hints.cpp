@@ -60,8 +60,8 @@ std::string wait_at(const Waited& w) {
     return "the wait" + at_site(w.site) + " on " + name_of(*w.barrier);
 }
 
-// "by the cp_async_bulk_tensor at mine.cu:31": the loads that have come in this phase. In a cluster
-// with the ranks of their threads.
+// "by the cp_async_bulk_tensor at mine.cu:31": the loads that have completed in this phase. In a
+// cluster with the ranks of their threads.
 std::string landed_from(const Mbarrier& b) {
     std::vector<std::pair<const TensorCopy*, unsigned>> lines;  // the first one of each line; ranks
     for (const TensorCopy& load : b.landed) {
@@ -106,16 +106,17 @@ std::vector<Arrival> only_arrivals(std::vector<Arrival> all) {
     return all;
 }
 
-// "1 of 2 arrivals has come (thread 0 at mine.cu:12)"
+// "1 of 2 arrivals have been made (thread 0 at mine.cu:12)"
 std::string arrivals_of(const Mbarrier& b) {
     const int came = b.arrivals - b.pending;
     const std::string n = std::to_string(b.arrivals);
     if (came == 0)
-        return b.arrivals == 1 ? "its arrival has not come" : "none of " + n + " arrivals has come";
+        return b.arrivals == 1 ? "its arrival has not been made"
+                               : "none of " + n + " arrivals has been made";
     return (b.arrivals == 1 ? "its arrival has"
             : b.pending     ? std::to_string(came) + " of " + n + " arrivals have"
                             : "all " + n + " arrivals have") +
-           std::string(" come (") + who(only_arrivals(b.came)) + ")";
+           std::string(" been made (") + who(only_arrivals(b.came)) + ")";
 }
 
 // Who would complete the phase: the threads that arrived in the phase before, or else at another
@@ -147,9 +148,9 @@ std::string missing_of(const Mbarrier& b, const Mbarriers& all) {
     for (const Arrival& arrival : missing) threads.push_back(arrival.thread);
     std::sort(threads.begin(), threads.end());
     threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
-    return "; missing, as it came " +
-           (model == &b ? "in the phase before" : "at " + name_of(*model)) + ", is that of " +
-           who(missing) + ": " + whereabouts(threads);
+    return "; missing is that of " + who(missing) + ", which was made " +
+           (model == &b ? "in the phase before" : "at " + name_of(*model)) + ": " +
+           whereabouts(threads);
 }
 
 }  // namespace
@@ -220,7 +221,7 @@ std::string bytes_of(const Mbarrier& b) {
     const int64_t came = expected - b.bytes;
     if (expected == 0 && came == 0) return "";
     const std::string from = landed_from(b);
-    const std::string have = " have come" + (from.empty() ? "" : " (" + from + ")");
+    const std::string have = " have arrived" + (from.empty() ? "" : " (" + from + ")");
     if (came <= expected) return std::to_string(came) + " of " + expected_bytes(b.came) + have;
     return counted(came, "byte") + have + ", " +
            (expected    ? std::to_string(-b.bytes) + " more than " + expected_bytes(b.came)

@@ -17,9 +17,10 @@ std::string name_of(const Mbarrier& barrier);
 std::string name_in_rank(const Mbarrier& barrier);  // without " of rank 2"
 // "the 1024 bytes that are expected by thread 0 at mine.cu:30", or ""
 std::string expected_bytes(const std::vector<Arrival>& arrivals);
-// "512 of the 1024 bytes that are expected by thread 0 at mine.cu:30 have come", or ""
+// "512 of the 1024 bytes that are expected by thread 0 at mine.cu:30 have arrived", or ""
 std::string bytes_of(const Mbarrier& barrier);
-// Its phase, and which arrivals and bytes have come and are missing. waiting: the number of threads.
+// Its phase, which arrivals have been made, which bytes have arrived, and which are missing.
+// waiting: the number of threads.
 std::string state_of(const Mbarrier& barrier, unsigned waiting, const Mbarriers& all);
 // A hint for a deadlock in which nobody has arrived at any of the mbarriers that are waited for.
 std::string first_round(const Mbarriers& all);

@@ -68,7 +68,8 @@ void land(TensorCopy load) {
         return misuse_by(load.thread,
                          load.title() + ": phase " + std::to_string(load.phase) + " of " +
                              name_of(barrier) + " was complete before these " +
-                             std::to_string(bytes) + " bytes came: more come than are expected",
+                             std::to_string(bytes) +
+                             " bytes arrived: more arrive than are expected",
                          load.site.file, load.site.line, hint);
     }
     barrier.landed.push_back(std::move(load));

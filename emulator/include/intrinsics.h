@@ -57,7 +57,7 @@ inline void __threadfence_system() { emulator::note_fence(); }
 // ---- Votes ----
 
 namespace emulator {
-// Those that have come here when no thread can go on.
+// The lanes that have reached the call when no thread can go on.
 unsigned active_lanes(const char* file, int line);
 template <class T>
 uint64_t bits_of(T value) {

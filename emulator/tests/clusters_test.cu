@@ -174,8 +174,8 @@ TEST_F(Clusters, Mistakes) {
           "uninitialised shared memory: @read"}},
         {kOwnRankAlone,
          {"deadlock: no thread of the cluster of block ..2 blocks of 64 threads, can go on: 128..\n"
-          "..of rank 1, set up at @init: phase 0, 64 threads waiting; its arrival has come (thread 0 of rank 1 at "
-          "..); 1024 of the 2048 bytes that are expected by thread 0 of rank 1 at ..have come (by the "
+          "..of rank 1, set up at @init: phase 0, 64 threads waiting; its arrival has been made (thread 0 of rank 1 at "
+          "..); 1024 of the 2048 bytes that are expected by thread 0 of rank 1 at ..have arrived (by the "
           "cp_async_bulk_tensor at @multicast of its own rank alone)"}},
         {kNoArrive,
          {"barrier_cluster_wait: no barrier_cluster_arrive() before at @barrier_cluster_wait"}},
@@ -347,12 +347,12 @@ TEST_F(Clusters, Send) {
         {kNoWaitForFull, race("shared", "@store writes", "@read reads")},
         {kNoWaitForFree,
          {"st_async: an earlier one of this line..is still writing there at @store",
-          "st_async: ..more come than are expected at @store",
+          "st_async: ..more arrive than are expected at @store",
           "race in shared memory: @read reads what @store writes"}},
         {kFreeTooEarly, race("shared", "@store writes", "@read reads")},
         {kTooFewBytes,
-         {"st_async: phase 2 of ..more come than are expected at @store",
-          "the block ends, but phase 3 of the mbarrier full..bytes have come, and none are expected in this phase"}},
+         {"st_async: phase 2 of ..more arrive than are expected at @store",
+          "the block ends, but phase 3 of the mbarrier full..bytes have arrived, and none are expected in this phase"}},
         {kGone,
          {"rank 0 leaves its cluster too early..st_async at @store",
           "st_async: the block of rank 0 has left its cluster at @store"}},

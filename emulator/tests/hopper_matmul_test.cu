@@ -139,11 +139,11 @@ TEST_F(Hopper, MultipliesAndReportsMistakes) {
     const Said store_race = race("shared", "@write_c writes", "@store_c reads");
     const std::pair<Mistake, Said> all[] = {
         {kNoDrain, {"leaves its cluster too early", "has left its cluster"}},
-        {kReleaseOwnOnly, {"@wgmma reads what @load_b writes", "more come than are expected"}},
+        {kReleaseOwnOnly, {"@wgmma reads what @load_b writes", "more arrive than are expected"}},
         {kReleaseTooEarly,
          {"@wgmma reads what @load_a writes", "@wgmma reads what @load_b writes"}},
         {kNoWaitForEmpty, {"race in shared memory: ", "mbarrier_", "is still writing there"}},
-        {kHalfExpected, {"more come than are expected", "is still writing there", "deadlock: "}},
+        {kHalfExpected, {"more arrive than are expected", "is still writing there", "deadlock: "}},
         {kNoProxyFence, {"no fence_proxy_async() after @write_c writes what @store_c reads"}},
         {kNoNamedBarrier, store_race},
         {kNoWaitBeforeReuse, store_race},

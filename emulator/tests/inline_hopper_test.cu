@@ -111,7 +111,7 @@ TEST_F(InlineHopper, BoxesOfThreeDimensions) {
     const std::pair<Mistake, Said> all[] = {
         {kNoWait, {"race in shared memory: ..@double"}},
         {kNoExpect,
-         {"deadlock: no thread..in mbarrier_wait_parity", "more come than are expected",
+         {"deadlock: no thread..in mbarrier_wait_parity", "more arrive than are expected",
           "bytes more than"}},
         {kNoFence, {"no fence_mbarrier_init() lies between..this call at @load"}},
         {kNoStoreWait,

@@ -117,15 +117,15 @@ TEST_F(Mbarriers, MistakesInARing) {
         {kNoExpect,
          {"cp_async_bulk_tensor: an earlier one of this line, of thread 0, is still writing there at "
           "@load..phase 1 of mbarrier full[0] is complete without..no mbarrier_arrive_expect_tx() expects any bytes",
-          "phase 1, 64 threads waiting..2048 bytes have come (by the cp_async_bulk_tensor at @load), but no "
+          "phase 1, 64 threads waiting..2048 bytes have arrived (by the cp_async_bulk_tensor at @load), but no "
           "mbarrier_arrive_expect_tx() expects any bytes"}},
         {kExpectTooLittle,
-         {"full[0], set up at @init_full: phase 0, 64 threads waiting; its arrival has come (thread 0 at @expect); "
-          "1024 bytes have come (by the cp_async_bulk_tensor at @load), 512 more than the 512 bytes that are "
+         {"full[0], set up at @init_full: phase 0, 64 threads waiting; its arrival has been made (thread 0 at @expect); "
+          "1024 bytes have arrived (by the cp_async_bulk_tensor at @load), 512 more than the 512 bytes that are "
           "expected by thread 0 at @expect"}},
         {kExpectTooMuch,
-         {"full[0], set up at @init_full: phase 0, 64 threads waiting; its arrival has come (thread 0 at @expect); "
-          "1024 of the 1040 bytes that are expected by thread 0 at @expect have come (by the cp_async_bulk_tensor "
+         {"full[0], set up at @init_full: phase 0, 64 threads waiting; its arrival has been made (thread 0 at @expect); "
+          "1024 of the 1040 bytes that are expected by thread 0 at @expect have arrived (by the cp_async_bulk_tensor "
           "at @load)"}},
         {kNoReadFence, {"no fence_proxy_async() after @read reads what @load writes"}},
         {kNoWait, late_load},
@@ -137,11 +137,11 @@ TEST_F(Mbarriers, MistakesInARing) {
           "@wait_full on mbarrier full[0]..for parity 0, was over at once"}},
         {kNoRelease, {"deadlock..64 threads..@wait_empty for phase 0 of mbarrier empty[0]"}},
         {kOneReleaseMissing,
-         {"empty[0], set up at @init_empty: phase 1, 1 thread waiting; 63 of 64 arrivals have come (threads 0 to "
-          "6 and 8 to 63 at @release); missing, as it came in the phase before, is that of thread 7 at @release: "
+         {"empty[0], set up at @init_empty: phase 1, 1 thread waiting; 63 of 64 arrivals have been made (threads 0 to "
+          "6 and 8 to 63 at @release); missing is that of thread 7 at @release, which was made in the phase before: "
           "thread 7 waits at @wait_full"}},
         {kTooManyArrivals,
-         {"empty[0], set up at @init_empty: phase 0, 1 thread waiting; 64 of 65 arrivals have come (threads 0 to "
+         {"empty[0], set up at @init_empty: phase 0, 1 thread waiting; 64 of 65 arrivals have been made (threads 0 to "
           "63 at @release), and nobody else has ever arrived: is the 65 of its mbarrier_init() more"}},
         {kReleaseTooEarly, late_load},
         {kNoWaitForRelease,
@@ -156,13 +156,13 @@ TEST_F(Mbarriers, MistakesInARing) {
         {kNobodyWaits,
          {"the block ends..no thread has waited for the cp_async_bulk_tensor at @load"}},
         {kWrongBarrier,
-         {"cp_async_bulk_tensor: phase 0 of mbarrier full[0]..1024 bytes came: more come..at @load",
+         {"cp_async_bulk_tensor: phase 0 of mbarrier full[0]..1024 bytes arrived: more arrive..at @load",
           "mbarrier full[1], set up at @init_full: phase 0..; 0 of the 1024 bytes that are expected by thread 0 at "
-          "@expect have come"}},
+          "@expect have arrived"}},
     };
     expect_each(all, run_sum);
     run_sum(kWrongBarrier);  // in forward order the bytes arrive late
-    expect_failure({"cp_async_bulk_tensor: phase 0 of mbarrier full[0]..more come"});
+    expect_failure({"cp_async_bulk_tensor: phase 0 of mbarrier full[0]..more arrive"});
     run_sum(kExpectTooMuch);
     expect_some(
         {"deadlock: no thread of block 0..64 threads..threads 0 to 63 wait at @wait_full for "
@@ -172,9 +172,9 @@ TEST_F(Mbarriers, MistakesInARing) {
         {"deadlock..thread 0 waits at @wait_empty for phase 0 of mbarrier empty[0]; "
          "threads 1 to 63 wait at @wait_full for phase 1 of mbarrier full[0]..\n"
          "..mbarrier full[0], set up at @init_full: phase 1, 63 threads waiting; its arrival has "
-         "not come; missing, as it came in the phase before, is that of thread 0 at @expect: thread "
+         "not been made; missing is that of thread 0 at @expect, which was made in the phase before: thread "
          "0 waits at @wait_empty..mbarrier empty[0], set up at @init_empty: phase 0, 1 thread "
-         "waiting; none of 64 arrivals has come"});
+         "waiting; none of 64 arrivals has been made"});
 }
 
 // Warps 1 and 2 wait for warp 0, and warp 3 waits for both before it writes again.

@@ -344,7 +344,7 @@ protected:
         cudaMemset(out.data, 1, 256);
         cudaDeviceSynchronize();
     }
-    // Orders what follows in stream `after` behind what was called in `before`.
+    // Makes what follows in stream `after` wait for what was called in `before`.
     void order(cudaStream_t before, cudaStream_t after, cudaEvent_t by) {
         EXPECT_EQ(cudaEventRecord(by, before), cudaSuccess);
         EXPECT_EQ(cudaStreamWaitEvent(after, by, 0), cudaSuccess);

@@ -36,7 +36,7 @@ protected:
         cudaFreeHost(pinned);
         cudaEventDestroy(event);
     }
-    // Orders what follows in stream `after` behind what was done in `before`, or does not.
+    // Makes what follows in stream `after` wait for what was done in `before`, or does not.
     void put(Order order, cudaStream_t before, cudaStream_t after) {
         if (order == kDevice) cudaDeviceSynchronize();
         if (order == kStream) cudaStreamSynchronize(before);

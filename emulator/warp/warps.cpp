@@ -180,7 +180,7 @@ void collective(void (*operation)(const WarpCall&), const void* arguments, const
     if (!complete(current_thread, caller(__builtin_return_address(0)))) suspend();
 }
 
-// __activemask() has no mask of lanes to wait for: its result is all lanes that have come to the
+// __activemask() has no mask of lanes to wait for: its result is all lanes that have reached the
 // call when no thread can go on.
 static const char kActive = 0;
 unsigned active_lanes(const char* file, int line) {

@@ -2,7 +2,7 @@
 // Seen: hangs
 // Cause: the bytes are expected, but the one arrival that the barrier counts never comes.
 // Source: https://github.com/tile-ai/tilelang/issues/2566
-// Says: its arrival has not come
+// Says: its arrival has not been made
 // Says: 1024 of the 1024 bytes that are expected by thread 0
 #include <cuda/barrier>
 using Barrier = cuda::barrier<cuda::thread_scope_block>;

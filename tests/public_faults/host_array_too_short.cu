@@ -1,6 +1,6 @@
 // The program aborts at its end: corrupted size vs. prev_size.
 // Seen: crashes
-// Cause: the result is copied to an array of the host that is too short, and overwrites what lies behind.
+// Cause: the result is copied to an array of the host that is too short, and overwrites what follows it.
 // Source: own
 // Says: writes 256 bytes of the host's memory, but the array there has 128
 #include <cstdio>

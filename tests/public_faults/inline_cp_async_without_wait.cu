@@ -1,6 +1,6 @@
 // The barrier comes right after cp.async and its commit, and the tile holds old values now and then.
 // Seen: cp_async
-// Cause: a barrier does not wait for asynchronous copies; cp.async.wait_group has to come before it.
+// Cause: a barrier does not wait for asynchronous copies; cp.async.wait_group has to precede it.
 // Source: https://github.com/xlite-dev/LeetCUDA/pull/75
 // Says: has not written yet
 // Says: no wait follows the copy

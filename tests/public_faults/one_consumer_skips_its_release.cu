@@ -1,9 +1,9 @@
 // The kernel with TMA hangs after some tiles, but only for data with many zeros.
 // Seen: hangs
-// Cause: a warp that has nothing to do in a tile leaves the loop's body before it gives the buffer back.
+// Cause: a warp that has nothing to do in a tile leaves the loop's body before it releases the buffer.
 // Source: own
-// Says: missing, as it came at mbarrier empty[
-// Says: 1 of 2 arrivals have come (thread 0 at
+// Says: which was made at mbarrier empty[
+// Says: 1 of 2 arrivals have been made (thread 0 at
 #include "common/ptx/ptx.cuh"
 #include "common/tensor_map.h"
 constexpr int kStages = 2;

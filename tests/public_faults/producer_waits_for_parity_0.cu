@@ -2,7 +2,7 @@
 // Seen: hangs
 // Cause: the buffers are empty at first, and nobody says so: a wait for parity 1 passes the first round.
 // Source: https://github.com/Dao-AILab/flash-attention/issues/1317
-// Says: none of 2 arrivals has come
+// Says: none of 2 arrivals has been made
 // Says: one of the waits must let the first round pass, and a wait for parity 1 does
 #include "common/ptx/ptx.cuh"
 #include "common/tensor_map.h"

@@ -1,4 +1,4 @@
-// A kernel that counts nonzeros per row overwrites what lies behind its array, for some block sizes.
+// A kernel that counts nonzeros per row overwrites what follows its array, for some block sizes.
 // Seen: wrong_result
 // Cause: the array has 16 elements, one for each row of the tile, but each of the block's 64 threads sets one.
 // Source: https://github.com/bitsandbytes-foundation/bitsandbytes/pull/905

@@ -1,4 +1,4 @@
-// An illegal memory access was encountered, at an address far behind the array.
+// An illegal memory access was encountered, at an address far past the array.
 // Seen: crashes
 // Cause: i - 1 of an unsigned i = 0 is 4294967295.
 // Source: own
