@@ -247,6 +247,10 @@ def test_first_screen(book, chromium):  # noqa: F811
         before = ask(chromium, "document.activeElement.value")
         press(chromium, "HOME")
         assert ask(chromium, "+document.activeElement.value") == 0 != before
+    inks = [ask(chromium, f"(document.body.dataset.theme = '{theme}', {DRAWN}.then(() => getComputedStyle(document"
+                          ".querySelector('.picture').shadowRoot.querySelector('.shown .title')).fill))")
+            for theme in ("light", "dark")]  # by the site's own switch
+    assert len({*inks}) == 2
     assert errors(chromium) == []
 
 
