@@ -27,7 +27,6 @@ WORDS = {
     "{} flop per byte": ("{} flop/バイト", "{} flop/字节"),
     "measured {} TFLOP/s": ("実測 {} TFLOP/s", "实测 {} TFLOP/s"),
     "predicted {}": ("予測 {}", "预测 {}"),
-    "peak {}": ("ピーク {}", "峰值 {}"),
     "Tiles of A and B flow to C": ("A と B のタイルが C へ流れる", "A 和 B 的分块流向 C"),
     "Movement: the emulator's record of a block. It has an order, not times.": (
         "動き：エミュレータが記録した 1 ブロック。順序であり、時間ではない。",
@@ -79,8 +78,8 @@ def style(chapters, lengths):
 class Step:
     """A chapter's part of the picture."""
 
-    def __init__(self, number, stage, tiles, language):
-        self.number, self.stage, self.tiles, self.language = number, stage, tiles, language
+    def __init__(self, tiles, language):
+        self.tiles, self.language = tiles, language
         self.parts, self.lengths = [], set()
         self.thickness = min(K_TILE - GAP, 4 + 2 * tiles[0].tile_k.bit_length())  # in pixels; k is not to scale
         self.rows, self.columns = tiles[0].rows * DOWN, tiles[0].columns * ACROSS
@@ -216,7 +215,7 @@ def draw(results, language):
     shown, drawn, lengths = road(results), [], set()
     peaks = {word: results.one("limits", what=what).limit for word, (what, *_) in UNITS.items()}
     for number, (row, tiles) in enumerate(shown):
-        step = Step(number, row.stage, tiles, language)
+        step = Step(tiles, language)
         page = ROOT / row.stage / "README.md"
         own = pages.translation(page, language)
         title = re.search("(?m)^# ([^:：\n]*)", (own if own.exists() else page).read_text())[1]

@@ -2,7 +2,7 @@
 // in the browser, if it keeps anything, and the first page gathers them.
 {
   const KEPT = "predictions";
-  let kept = {};  // {program: TFLOP/s; chapter: true if its measurement has been uncovered}
+  let kept = {};  // {program: TFLOP/s, "uncovered CHAPTER": true}
   const keep = () => {
     try { localStorage.setItem(KEPT, JSON.stringify(kept)); } catch {}
   };
