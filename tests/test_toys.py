@@ -181,6 +181,40 @@ def test_pipeline(shown):
             parity ^= stage == 0
 
 
+def test_barrier(shown):
+    """In each timeline nobody multiplies before the load has come and before all warps of its block have left the last
+    k-tile, two warps never multiply at once, and a warp that could multiply waits only while another one does."""
+    settings = [*itertools.product(range(1, 5), (1, 2, 4, 8), (1, 2), (64, 208, 640, 1024))]
+    found = ask(shown("barrier.html"), f"""{json.dumps(settings)}.map(([blocks, depth, buffers, latency]) =>
+        barrierTimeline({{ blocks, depth, buffers, latency }}, 20000).map(each => each.parts.map(part =>
+            [part.kind, part.from, part.to, part.tile])))""")
+    for (blocks, depth, buffers, latency), warps in zip(settings, found):
+        setting = blocks, depth, buffers, latency
+        assert len(warps) == 2 * blocks
+        for parts in warps:
+            assert [begin for _, begin, *_ in parts] == [0, *(end for _, _, end, _ in parts[:-1])], setting
+        busy = sorted((begin, end) for parts in warps for kind, begin, end, _ in parts if kind == "multiply")
+        assert all(end - begin == 64 for begin, end in busy), setting
+        assert all(end <= begin for (_, end), (begin, _) in zip(busy, busy[1:])), setting
+        for begin, end in ((begin, end) for parts in warps for kind, begin, end, _ in parts if kind == "turn"):
+            covered = sum(max(0, min(end, last) - max(begin, first)) for first, last in busy)
+            assert covered == end - begin or end > busy[-1][0], setting
+        for block in range(blocks):
+            tiles = {}
+            for parts in warps[2 * block:2 * block + 2]:
+                for kind, begin, end, tile in parts:
+                    if kind == "multiply":
+                        tiles.setdefault(tile, []).append((begin, end))
+            complete = [tile for tile, parts in tiles.items() if len(parts) == 2 * depth]
+            assert len(complete) > 1 and complete == [*range(len(complete))], setting
+            left = 0  # when all warps of the block have left the k-tile before the last one
+            for tile in complete[1:]:
+                before = max(end for _, end in tiles[tile - 1])
+                issued = before if buffers == 1 else left or latency
+                assert min(begin for begin, _ in tiles[tile]) >= max(before, issued + latency), (setting, tile)
+                left = max(before, issued + latency) if buffers == 2 else before
+
+
 def said(page):
     """The numbers in the toy's first sentence."""
     return ask(page, "find('#says strong').textContent.match(/\\d+/g).map(Number)")
@@ -255,6 +289,7 @@ def reach(page, selector):
     ("banks.html", [("#stride", "RIGHT")]),
     ("coalescing.html", [("#stride", "HOME"), ("#stride", "RIGHT")]),
     ("roofline.html", [("[data-set*=\"depth=8\"]", "SPACE")]),
+    ("barrier.html", [("#depth :nth-child(4)", "SPACE")]),
     ("pipeline.html", [("#stages", "RIGHT")] * 3),
     ("waves.html", [("#tile :nth-child(4)", "SPACE")]),
     ("swizzle.html", [("#layout :nth-child(3)", "SPACE")]),

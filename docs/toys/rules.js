@@ -136,3 +136,35 @@ function pipelineOf({ stages, latency, compute }, tiles) {
   }
   return found;
 }
+
+// What the warps of one scheduler of an SM do, two of each block, in cycles: of each warp { kind, from, to, tile }. At each k-tile a
+// block loads, multiplies `depth` values of k, 64 cycles each, and meets at a barrier. With one buffer the load begins behind that
+// barrier, with two it is under way during the products before. The warp that has been ready for longest multiplies.
+const MULTIPLY = 64, WARPS_OF_BLOCK = 2;
+function barrierTimeline({ blocks, depth, buffers, latency }, until) {
+  const warps = Array.from({ length: blocks * WARPS_OF_BLOCK }, (_, i) =>
+    ({ block: Math.floor(i / WARPS_OF_BLOCK), tile: 0, left: depth, ready: latency, parts: [{ kind: "load", from: 0, to: latency, tile: 0 }] }));
+  const issued = Array(blocks).fill(latency);  // of the load that comes during the products, with two buffers
+  for (let free = 0; free < until;) {
+    const warp = warps.filter(each => each.left).reduce((first, each) => each.ready < first.ready ? each : first);
+    const from = Math.max(free, warp.ready), of = warps.filter(each => each.block === warp.block);
+    if (from > warp.ready) warp.parts.push({ kind: "turn", from: warp.ready, to: from, tile: warp.tile });
+    free = warp.ready = from + MULTIPLY;
+    warp.parts.push({ kind: "multiply", from, to: free, tile: warp.tile });
+    if (--warp.left) continue;
+    const arrival = buffers > 1 ? issued[warp.block] + latency : 0;
+    if (arrival > free) {
+      warp.parts.push({ kind: "load", from: free, to: arrival, tile: warp.tile + 1 });
+      warp.ready = arrival;
+    }
+    if (of.some(each => each.left)) continue;
+    const together = Math.max(...of.map(each => each.ready)), next = buffers > 1 ? together : together + latency;
+    for (const each of of) {
+      if (together > each.ready) each.parts.push({ kind: "barrier", from: each.ready, to: together, tile: each.tile });
+      if (next > together) each.parts.push({ kind: "load", from: together, to: next, tile: each.tile + 1 });
+      Object.assign(each, { tile: each.tile + 1, left: depth, ready: next });
+    }
+    issued[warp.block] = together;
+  }
+  return warps;
+}
