@@ -29,15 +29,20 @@ struct Arithmetic {
     // load more than device memory could deliver; most of their loads hit L2.
     Limit memory = &Limits::bandwidth_gbs;
 
+    // The products of so many terms of k are added at once, at this relative error besides that of
+    // each multiply-add.
+    int terms_at_once = 1;
+    double roundoff_at_once = 0;
+
     // Of stages that compute products of floats from halves; verify.h derives the error bound.
     int products = 1;  // of halves, for each product a b of floats
     // The sum of these differs from a b by at most this fraction of |a b|, and the sum of their
     // magnitudes is at most so many |a b|.
     double representation = 0, magnitude = 1;
-    // After so many terms of k the unit's sums are promoted: an FP32 addition adds them to a total
-    // outside it. Those of products with low halves may have an accumulator of their own that is
-    // not. 0: all stay in accumulators to the end.
-    int promoted_terms = 0;
+    // After so many terms of k, at least and at most, the unit's sums are promoted: an FP32 addition
+    // adds them to a total outside it. Those of products with low halves may have an accumulator of
+    // their own that is not. 0: all stay in accumulators to the end.
+    int least_promoted = 0, most_promoted = 0;
     // Every integer up to this is exact as a half or the sum of two. The exact test then takes wide
     // integers, whose high halves have all their bits and whose low halves are not 0.
     double operand_limit = 0;
@@ -54,17 +59,21 @@ constexpr Arithmetic kTensor = {"tensor cores", &Limits::tensor_gflops, 16777216
 constexpr Arithmetic kWgmma = {"wgmma", &Limits::wgmma_gflops, 16777216.0, 0x1p-22,
                                &Limits::l2_gbs};
 
-// wgmma that computes products of floats from halves.
+// wgmma that computes products of floats from halves. An H100 adds 16 products to an accumulator at
+// once. It truncates all addends but the one with the largest exponent, by less than 2^-25 of that
+// one, and then the sum to 24 bits. Source: F. Khattak, M. Mikaitis, "Accurate models of NVIDIA
+// tensor cores", arXiv 2512.07004.
 constexpr Arithmetic wgmma_of_floats(const char* name, int products, double operand_limit,
-                                     double representation, double magnitude,
-                                     int promoted_terms = 0) {
+                                     double representation, double magnitude) {
     Arithmetic arithmetic = kWgmma;
     arithmetic.name = name;
+    arithmetic.unit_roundoff = 0x1p-25;
+    arithmetic.terms_at_once = 16;
+    arithmetic.roundoff_at_once = 0x1p-23;
     arithmetic.products = products;
     arithmetic.operand_limit = operand_limit;
     arithmetic.representation = representation;
     arithmetic.magnitude = magnitude;
-    arithmetic.promoted_terms = promoted_terms;
     return arithmetic;
 }
 
@@ -81,9 +90,14 @@ constexpr Arithmetic kRoundedToHalves =
 //     b, and 2^-22 for lo lo'.
 //   - Up to 32768 no hi overflows, and hi + lo is the integer, which has at most 22 bits.
 //   - |hi hi'| + |lo hi'| + |hi lo'| <= ((1 + 2^-11)^2 + 2 * 2^-11 (1 + 2^-11)) |a b|.
-constexpr Arithmetic split_arithmetic(int promoted_terms = 0) {
-    return wgmma_of_floats("wgmma, three products", 3, 32768, 0x1p-21 + 0x1p-46,
-                           1 + 0x1p-9 + 3 * 0x1p-22, promoted_terms);
+// The sums are promoted after each k-tile, which has so many terms; where configurations differ, at
+// least `tile` and at most `longest`. 0: never.
+constexpr Arithmetic split_arithmetic(int tile = 0, int longest = 0) {
+    Arithmetic arithmetic = wgmma_of_floats("wgmma, three products", 3, 32768, 0x1p-21 + 0x1p-46,
+                                            1 + 0x1p-9 + 3 * 0x1p-22);
+    arithmetic.least_promoted = tile;
+    arithmetic.most_promoted = longest > tile ? longest : tile;
+    return arithmetic;
 }
 
 // C = A * B on device memory: A (M x K), B (K x N), C (M x N), row-major, packed, 256-byte aligned.

@@ -117,30 +117,35 @@ void check_exact(Shape s, const std::vector<In>& A, const std::vector<In>& B, co
 // Source: N. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition, sections 3.1 and
 // 3.5.
 //
-// A stage that computes products of floats from halves (see Arithmetic) adds `products` products
-// for each, which are exact, because a product of two halves has 22 bits. A tensor core adds m
-// products to an accumulator at once. It truncates all addends but the largest, and then the sum,
-// each by less than 2^-23 of the sum of their magnitudes: (m + 1) 2^-23 together, which is at most
-// m u. So the result is a sum of the addends, each times (1 + u)^m at most, and an addend that is
-// followed by n products of floats is multiplied by (1 + u)^(products n) at most. That includes the
-// addition which joins the accumulator of lo hi + hi lo, if it is another one, to that of hi hi,
-// because each of the two has fewer products. If the sums are promoted, only the products of one
-// k-tile precede the promotion, which adds to a total that is rounded, once for each k-tile with a
-// product that is not 0. Only the accumulator of lo hi + hi lo may remain to the end: its additions
-// are counted besides, for magnitudes of at most (magnitude - 1) |A||B|. All other factors apply to
-// at most `magnitude` |A||B|, and the exact sum of all products differs from AB by at most
-// `representation` |A||B|.
+// A tensor core adds m products to an accumulator at once, and loses at most m u + r of the sum of
+// all magnitudes (see Arithmetic): the result is the sum of the addends, each times (1 + d), |d| <=
+// (1 + u)^m (1 + r) - 1. A stage that computes products of floats from halves has `products` such
+// products for each, which are exact, because a product of two halves has 22 bits. So the factors
+// of all additions count `products` times. That includes the addition which joins the accumulator
+// of lo hi + hi lo, if it is another one, to that of hi hi: each of the two has fewer products.
+//
+// If the sums are promoted, only the additions of one k-tile precede the promotion, which adds to a
+// total that is rounded, once for each k-tile with a product that is not 0. The accumulator of
+// lo hi + hi lo alone may remain to the end: its additions are counted besides, for magnitudes of at
+// most (magnitude - 1) |A||B|. All other factors apply to at most `magnitude` |A||B|, and the exact
+// sum of all products differs from AB by at most `representation` |A||B|.
 inline double error_bound(const Arithmetic& arithmetic, double terms, double K) {
-    const bool promoted = arithmetic.promoted_terms > 0;
-    const double tile = promoted ? arithmetic.promoted_terms : K;
-    const double additions = arithmetic.products * std::min(terms, tile);
-    const double promotions = promoted ? std::min(terms, std::ceil(K / tile)) : 0;
-    const double additions_of_lo = promoted ? (arithmetic.products - 1) * terms : 0;
-    const double factor = std::log1p(arithmetic.unit_roundoff);
-    return arithmetic.representation +
-           arithmetic.magnitude *
-               std::expm1(additions * factor + promotions * std::log1p(kFp32.unit_roundoff)) +
-           (arithmetic.magnitude - 1) * std::expm1(additions_of_lo * factor);
+    const bool promoted = arithmetic.most_promoted > 0;
+    const double tile = promoted ? arithmetic.most_promoted : K;
+    const auto log_of_additions = [&](double added, double of) {
+        return added * std::log1p(arithmetic.unit_roundoff) +
+               std::min(added, std::ceil(of / arithmetic.terms_at_once)) *
+                   std::log1p(arithmetic.roundoff_at_once);
+    };
+    const double promotions =
+        promoted ? std::min(terms, std::ceil(K / arithmetic.least_promoted)) : 0;
+    const double gamma =
+        std::expm1(arithmetic.products * log_of_additions(std::min(terms, tile), tile) +
+                   promotions * std::log1p(kFp32.unit_roundoff));
+    const double gamma_of_lo =
+        promoted ? std::expm1((arithmetic.products - 1) * log_of_additions(terms, K)) : 0;
+    return arithmetic.representation + arithmetic.magnitude * gamma +
+           (arithmetic.magnitude - 1) * gamma_of_lo;
 }
 
 // The most terms, of K, whose error bound is at most `bound`; at least 1.

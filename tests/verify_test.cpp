@@ -222,7 +222,9 @@ TEST(Accuracy, AcceptsProductsOfFloatsFromHalves) {
     for (const Shape s : {Shape{40, 40, 1}, {20, 20, 2}, {20, 20, 17}, {9, 9, 100}, {3, 3, 5000}}) {
         for (const int terms : {0, 32, 64})
             for (const bool own : {false, true})
-                EXPECT_EQ(verdict(s, {"", terms, 1, 1, 11, 11, own}, split_arithmetic(terms)), "");
+                for (const Arithmetic& split :
+                     {split_arithmetic(terms), split_arithmetic(terms, 2 * terms)})
+                    EXPECT_EQ(verdict(s, {"", terms, 1, 1, 11, 11, own}, split), "");
         EXPECT_EQ(verdict(s, {"", 0, 0, 0}, kRoundedToHalves), "");
     }
 }
@@ -271,9 +273,10 @@ TEST(Accuracy, RejectsWrongProductsOfFloatsFromHalves) {
             EXPECT_NE(verdict(s, wrong, split_arithmetic(64)), "") << wrong.what << " " << s.K;
     EXPECT_NE(verdict({40, 40, 1}, {"hi has ten bits", 0, 0, 0, 10}, kRoundedToHalves), "");
     // Without promotion the accumulators lose bits in proportion to K.
-    const Shape deep = {1, 2, 131072};
-    EXPECT_NE(verdict(deep, {"no promotion"}, split_arithmetic(64)), "");
-    EXPECT_EQ(verdict(deep, {"promotion", 64}, split_arithmetic(64)), "");
+    for (const int K : {8192, 131072}) {
+        EXPECT_NE(verdict({1, 2, K}, {"no promotion"}, split_arithmetic(64)), "") << K;
+        EXPECT_EQ(verdict({1, 2, K}, {"promotion", 64}, split_arithmetic(64)), "") << K;
+    }
 }
 
 // The products of a split float differ from the float's by at most what Arithmetic states, and by
