@@ -274,7 +274,9 @@ TEST(Accuracy, RejectsWrongProductsOfFloatsFromHalves) {
     EXPECT_NE(verdict({40, 40, 1}, {"hi has ten bits", 0, 0, 0, 10}, kRoundedToHalves), "");
     // Without promotion the accumulators lose bits in proportion to K.
     for (const int K : {8192, 131072}) {
-        EXPECT_NE(verdict({1, 2, K}, {"no promotion"}, split_arithmetic(64)), "") << K;
+        for (const bool own : {false, true})
+            EXPECT_NE(verdict({1, 2, K}, {"", 0, 1, 1, 11, 11, own}, split_arithmetic(64)), "")
+                << K;
         EXPECT_EQ(verdict({1, 2, K}, {"promotion", 64}, split_arithmetic(64)), "") << K;
     }
 }
