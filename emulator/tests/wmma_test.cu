@@ -174,17 +174,19 @@ TEST_F(Wmma, RealsAreRoundedAsDescribed) {
     EXPECT_TRUE(std::isnan(__float_to_tf32(NAN)));
 }
 
-// C plus products a[k] * b[k], of 16 k.
-template <class D, class T>
+// C plus products a[k] * b[k].
+template <class D, class T, int depth = 16>
 D sum_of(const std::vector<float>& a, const std::vector<float>& b, float c) {
-    std::vector<T> factors[2] = {std::vector<T>(16 * 16, T(0)), std::vector<T>(16 * 16, T(0))};
+    using Stored = Word<T>;
+    const std::vector<Stored> zeros(16 * 16, Stored(0));
+    std::vector<Stored> factors[2] = {zeros, zeros};
     for (size_t k = 0; k < a.size(); ++k) {
         factors[0][k] = a[k];
         factors[1][k] = k < b.size() ? b[k] : b.back();
     }
-    Device<T> da(factors[0]), db(factors[1]);
+    Device<Stored> da(factors[0]), db(factors[1]);
     Device<D> dc(16 * 16, D(c));
-    product<D, T, 16, 16, 16, row_major, col_major, D>
+    product<D, T, 16, 16, depth, row_major, col_major, D>
         <<<1, 32>>>(da.data, db.data, 16, dc.data, dc.data, 16, mem_row_major, 0);
     return dc.host()[0];
 }
@@ -239,6 +241,11 @@ TEST_F(Wmma, TensorCoresAddAsOnEachArchitecture) {
     EXPECT_EQ(bits(Some{0x1p100f, 0x1p100f}, Some{0x1p100f, -0x1p100f}, 1.0f), 0u)
         << "1 is lost, and the products do not overflow";
     EXPECT_EQ(bits(Some{0x1p64f}, Some{0x1p64f}, 1.0f), 0x7f800000u);
+    // A product of tf32 is two of 4 k: the 1 is lost in the first, and not in the second.
+    const Some up = {0x1p15f, 0x1p15f, 0, 1, 0}, down = {0x1p15f, -0x1p15f, 0, 1, 0};
+    EXPECT_EQ((sum_of<float, tf32, 8>(up, down, 0)), 0);
+    const Some later = {0x1p15f, 0x1p15f, 0, 0, 1}, negated = {0x1p15f, -0x1p15f, 0, 0, 1};
+    EXPECT_EQ((sum_of<float, tf32, 8>(later, negated, 0)), 1);
     // Halves are rounded once, to nearest even.
     const auto halves = [](const Some& a, float c) { return float(sum_of<half, half>(a, {1}, c)); };
     EXPECT_EQ(halves({0x1p-11f}, 1), 1);
