@@ -5,6 +5,7 @@ add_program_tests(ptx_check ARCHS sm_70 sm_75 sm_80 sm_90)
 add_program_tests(tensor_core_check ARCHS sm_75 sm_80 sm_90 TOOL --outputs 20000)
 add_program_test(07_tensor_core_check.measured cpu tensor_core_check --measured)
 add_program_tests(mma_maps)
+add_program_tests(what_it_adds)
 add_program_tests(custom_load ARCHS sm_75 sm_80 TOOL --verify-only)  # it refuses sm_70
 foreach(build cpu gpu)
   add_program_test(07_alignment.${build} ${build} alignment)
