@@ -46,6 +46,16 @@ int main() {
 }
 """
 
+SMALL = """#include <cuda_runtime.h>
+__global__ void store(int* out) { out[blockIdx.x * 256 + threadIdx.x] = 1; }
+int main() {
+    int* out;
+    cudaMalloc(&out, 512 * 256 * sizeof(int));
+    store<<<512, 256>>>(out);
+    cudaFree(out);
+}
+"""
+
 
 def run_of(tmp_path, past=0, silent=0, summary=False):
     (tmp_path / "a").mkdir(exist_ok=True)
@@ -96,3 +106,10 @@ def test_of_a_program_without_a_launch(tmp_path):
     said = rf"The emulator found:\n  cudaMemcpy at .*copy\.cu:{line_of(NO_LAUNCH, 'cudaMemcpy(')} "
     assert run.returncode == 1 and re.search(said, run.stdout)
     assert "Never freed: 100 bytes" in run.stdout and "counted" not in run.stdout
+
+
+def test_a_small_launch_is_traced_as_a_whole(tmp_path):
+    (tmp_path / "small.cu").write_text(SMALL)
+    run = call(build(tmp_path / "small.cu"), env={**os.environ, "EMULATOR_SUMMARY": "1"})
+    stored = next(line for line in run.stdout.splitlines() if line.startswith("store ")).split()[6]
+    assert stored == "0.500" and "only a part" not in run.stdout
