@@ -309,6 +309,36 @@ TEST_F(Races, OfEqualStoresAreNotes) {
     });
 }
 
+enum Largest { kCompared, kPlainStore, kUnrelated };
+__global__ void raise(Largest kind, int* largest, int* other) {
+    int old = *largest, assumed;  // @guess
+    do {
+        assumed = old;
+        if (assumed >= int(threadIdx.x)) break;
+        if (kind == kUnrelated) old = atomicCAS(other, assumed, threadIdx.x);
+        else old = atomicCAS(largest, assumed, threadIdx.x);  // @compare
+    } while (old != assumed && kind != kUnrelated);
+    if (kind == kPlainStore && threadIdx.x == 63) *largest = 63;  // @plain
+    if (kind == kUnrelated) atomicMax(largest, int(threadIdx.x));  // @max
+}
+// A plain read may guess what atomicCAS() on the same pointer then checks.
+TEST_F(Races, OfAGuessWithItsCompareAndSwapAreNotes) {
+    const Device<int> other(1, 0);
+    in_every_order([&] {
+        Device<int> largest(1, 0);
+        raise<<<1, 64>>>(kCompared, largest.data, other.data);
+        EXPECT_EQ(largest.host()[0], 63);
+        const auto notes = emulator::counts().notes;
+        ASSERT_EQ(notes.size(), 1u);
+        EXPECT_TRUE(has(named(notes[0]), "benign race in global memory: @"));
+        expect_silence();
+        raise<<<1, 64>>>(kPlainStore, largest.data, other.data);
+        expect_some(race("global", "@guess reads", "@plain writes"));
+        raise<<<1, 64>>>(kUnrelated, largest.data, other.data);
+        expect_some(race("global", "@guess reads", "@max adds to"));
+    });
+}
+
 // The block that finishes last adds up what all have written. `flaw` is its mistake.
 __device__ unsigned done[2];
 enum Flaw { kSound, kNoFence, kFenceTooEarly, kPlainRead, kOtherCounter, kNotAsked };

@@ -35,6 +35,30 @@ Position position_of(const Site& site, const std::string& since) {
     return position;
 }
 
+// Whether one of the two is the read before a loop of atomicCAS() on the same pointer, as in the CUDA
+// programming guide's atomicAdd() of doubles: a guess, which the compare-and-swap checks.
+bool is_guess(const Conflict& c) {
+    const bool first_reads = c.first_kind == trace::kRead,
+               second_reads = c.second_kind == trace::kRead;
+    const bool atomic = c.first_kind == trace::kAtomic || c.second_kind == trace::kAtomic;
+    if (c.first == 0 || !atomic || first_reads == second_reads) return false;
+    const std::string& read = site_of(first_reads ? c.first : c.second).where;
+    const std::string& atomic_at = site_of(first_reads ? c.second : c.first).where;
+    std::string compared = call_argument(atomic_at, "atomicCAS", 0);
+    if (compared.empty()) return false;
+    compared = compared[0] == '&' ? compared.substr(1) : "*" + compared;
+    return source_line(read).find(compared) != std::string::npos;
+}
+
+// A missing wait says most, then a write of what is read, then any write. Stores of the same value
+// say least.
+int worth(const Conflict& c) {
+    if (c.missing == Conflict::nothing || is_guess(c)) return -1;
+    if (c.missing == Conflict::wait) return 3;
+    if (c.first_kind != trace::kWrite) return 0;
+    return c.second_kind == trace::kRead ? 2 : 1;
+}
+
 // To a reader all conflicts of two lines are one: those of an unrolled loop, and those in which the
 // other line came first.
 struct Pair {
@@ -46,19 +70,11 @@ struct Pair {
     const Symbol* function[2];
 
     bool uninitialised() const { return shown->first == 0; }
+    bool harmless() const { return worth(*shown) < 0; }
     bool one_line() const { return lines[0] == lines[1]; }
     bool has(const std::string& line) const { return lines[0] == line || lines[1] == line; }
     bool ordered() const { return function[0] && function[0] == function[1]; }  // as statements
 };
-
-// A missing wait says most, then a write of what is read, then any write. Stores of the same value
-// say least.
-int worth(const Conflict& c) {
-    if (c.missing == Conflict::nothing) return -1;
-    if (c.missing == Conflict::wait) return 3;
-    if (c.first_kind != trace::kWrite) return 0;
-    return c.second_kind == trace::kRead ? 2 : 1;
-}
 
 std::vector<Pair> pairs_of_lines() {
     std::vector<Pair> pairs;
@@ -157,7 +173,9 @@ std::string described(const Conflict& c) {
     if (c.missing == Conflict::fence)
         return "no fence_proxy_async() after " + first + does(c.first_kind) + " what " + second +
                does(c.second_kind) + " asynchronously" + who;
-    const std::string head = c.missing == Conflict::nothing ? "same value in " : "race in ";
+    const std::string head = c.missing == Conflict::nothing ? "same value in "
+                             : is_guess(c)                  ? "benign race in "
+                                                            : "race in ";
     return head + (c.global ? "global" : "shared") + " memory: " + first + does(c.first_kind) +
            " what " + second + does(c.second_kind) + who;
 }
@@ -185,6 +203,7 @@ std::string described(const Fault& fault, const std::vector<const Pair*>& conseq
                 (left == 1 ? " more pair of lines" : " more pairs of lines");
     if (head.shown->missing == Conflict::nothing)
         text += ": as both store the same value, their order does not matter";
+    else if (is_guess(*head.shown)) text += ": the read is a guess, which atomicCAS() checks";
     for (const Pair* read : consequences) {
         text += "; so " + read->lines[1] + " also reads uninitialised shared memory";
         if (counted && read->times > 1) text += ", " + std::to_string(read->times) + " times";
@@ -231,7 +250,7 @@ std::vector<std::string> described_conflicts(bool counted) {
     std::vector<Fault> faults;
     std::vector<const Pair*> unwritten;
     for (const Pair& pair : pairs) {
-        if (pair.shown->missing == Conflict::nothing) continue;
+        if (pair.harmless()) continue;
         if (pair.uninitialised()) {
             unwritten.push_back(&pair);
             continue;
@@ -267,12 +286,12 @@ std::vector<std::string> described_conflicts(bool counted) {
     return all;
 }
 
-std::vector<std::string> described_equal_stores() {
+std::vector<std::string> described_harmless() {
     if (conflicts.empty()) return {};
     find_lines_of_sites();
     std::vector<std::string> all;
     for (const Pair& pair : pairs_of_lines())
-        if (pair.shown->missing == Conflict::nothing) all.push_back(described({{&pair}}, {}, true));
+        if (pair.harmless()) all.push_back(described({{&pair}}, {}, true));
     return all;
 }
 

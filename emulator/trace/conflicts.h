@@ -46,6 +46,6 @@ void forget_conflicts();
 std::string describe(const Conflict& conflict);  // call find_lines_of_sites() first
 // A line for each cause. counted: with "and 19 more like it".
 std::vector<std::string> described_conflicts(bool counted);
-std::vector<std::string> described_equal_stores();  // likewise, of those that are no error
+std::vector<std::string> described_harmless();  // likewise, of those that are no error
 
 }  // namespace emulator

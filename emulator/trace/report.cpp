@@ -123,7 +123,7 @@ const Counts& counts() {
     if (all.size() > shown)
         result.problems.push_back("... and " + std::to_string(all.size() - shown) + " more");
     result.notes = notes;
-    for (const std::string& each : described_equal_stores()) result.notes.push_back(each);
+    for (const std::string& each : described_harmless()) result.notes.push_back(each);
     for (const std::string& note : half_sums::notes()) result.notes.push_back(note);
     return result;
 }

@@ -1,0 +1,35 @@
+// Blocks take pieces of work from a counter until none is left; thread 0 passes the number on in shared memory.
+#include <cstdio>
+__global__ void work(int* counter, const int* lengths, int pieces, int* sums) {
+    __shared__ int piece, sum;
+    for (;;) {
+        if (threadIdx.x == 0) {
+            piece = atomicAdd(counter, 1);
+            sum = 0;
+        }
+        __syncthreads();
+        const int mine = piece;
+        if (mine >= pieces) return;
+        for (int i = threadIdx.x; i < lengths[mine]; i += blockDim.x) atomicAdd(&sum, i);
+        __syncthreads();
+        if (threadIdx.x == 0) sums[mine] = sum;
+        __syncthreads();
+    }
+}
+int main() {
+    const int pieces = 20;
+    int h[pieces], *lengths, *sums, *counter, wrong = 0;
+    for (int i = 0; i < pieces; ++i) h[i] = i * 13 % 90;
+    cudaMalloc(&lengths, sizeof h), cudaMalloc(&sums, sizeof h), cudaMalloc(&counter, sizeof(int));
+    cudaMemcpy(lengths, h, sizeof h, cudaMemcpyHostToDevice);
+    cudaMemset(counter, 0, sizeof(int));
+    work<<<3, 64>>>(counter, lengths, pieces, sums);
+    cudaMemcpy(h, sums, sizeof h, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < pieces; ++i) {
+        const int n = i * 13 % 90;
+        wrong += h[i] != n * (n - 1) / 2;
+    }
+    cudaFree(lengths), cudaFree(sums), cudaFree(counter);
+    std::printf("%d wrong\n", wrong);
+    return wrong != 0;
+}
