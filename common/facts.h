@@ -61,8 +61,7 @@ constexpr Arithmetic kWgmma = {"wgmma", &Limits::wgmma_gflops, 16777216.0, 0x1p-
 
 // wgmma that computes products of floats from halves. An H100 adds 16 products to an accumulator at
 // once. It truncates all addends but the one with the largest exponent, by less than 2^-25 of that
-// one, and then the sum to 24 bits. Source: F. Khattak, M. Mikaitis, "Accurate models of NVIDIA
-// tensor cores", arXiv 2512.07004.
+// one, and then the sum to 24 bits. Source: emulator/include/tensor_core.h.
 constexpr Arithmetic wgmma_of_floats(const char* name, int products, double operand_limit,
                                      double representation, double magnitude) {
     Arithmetic arithmetic = kWgmma;

@@ -136,9 +136,9 @@ private:
         return changed(A_device, A) ? "A was changed" : changed(B_device, B) ? "B was changed" : "";
     }
 
-    // Fills A and B. If K exceeds `most_terms`, rows of A are thinned to so many
-    // terms: of every `step` consecutive elements all but one become zero, another one in the next
-    // row. Which one is kept is scattered over a row, so that the pattern repeats with no k-tile.
+    // Fills A and B. If K exceeds `most_terms`, rows of A are thinned to so many terms: of every
+    // `step` consecutive elements all but one become zero, another one in the next row. Which one is
+    // kept is scattered over a row, so that the pattern repeats with no k-tile.
     template <class Random, class Range>
     void fill(uint32_t seed, double most_terms, Random random, Range range) {
         A = random(size_t(shape.M) * shape.K, seed, range);

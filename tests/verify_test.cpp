@@ -3,6 +3,7 @@
 #include "common/operands.h"
 #include "common/options.h"
 #include "common/timing.h"
+#include "emulator/include/tensor_core.h"
 
 #include <gtest/gtest.h>
 
@@ -155,21 +156,6 @@ float rounded(double x, int bits) {
     return std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits);
 }
 
-// `sum` plus products, as an H100's tensor core adds up to 16 of them: truncated below 2^-25 of the
-// largest addend's power of two, and the sum truncated to a float. Source: F. Khattak, M. Mikaitis,
-// arXiv 2512.07004.
-float truncated_sum(float sum, std::vector<double> addends) {
-    addends.push_back(sum);
-    int exponent = -1000;
-    for (const double x : addends)
-        if (x != 0) exponent = std::max(exponent, std::ilogb(x));
-    double total = 0;
-    for (const double x : addends)
-        total += std::ldexp(std::trunc(std::ldexp(x, 25 - exponent)), exponent - 25);
-    const float nearest = float(total);
-    return std::fabs(nearest) > std::fabs(total) ? std::nextafter(nearest, 0.0f) : nearest;
-}
-
 // How a product of floats is computed from halves. The faults are injected here.
 struct FromHalves {
     const char* what = "";
@@ -182,25 +168,32 @@ struct FromHalves {
 
 std::vector<float> product(Shape s, const std::vector<float>& A, const std::vector<float>& B,
                            const FromHalves& how) {
-    const auto hi = [&](float x) { return double(rounded(x, how.bits_multiplied)); };
-    const auto lo = [&](float x) { return double(rounded(x - rounded(x, how.bits_split), 11)); };
+    namespace tensor_core = emulator::tensor_core;
+    const tensor_core::Rules h100 = tensor_core::rules(90, tensor_core::Type::f16, false);
+    constexpr int kAtOnce = 16;
+    struct Split {
+        float hi[kAtOnce], lo[kAtOnce];
+    };
+    const auto split = [&](Split& to, int i, float x, double times) {
+        to.hi[i] = rounded(x, how.bits_multiplied);
+        to.lo[i] = rounded(x - rounded(x, how.bits_split), 11) * times;
+    };
     std::vector<float> C;
     for (int row = 0; row < s.M; ++row)
         for (int col = 0; col < s.N; ++col) {
             float total = 0, sum = 0, low = 0;
             float& of_lo = how.own_accumulator ? low : sum;
-            for (int k = 0; k < s.K; k += 16) {
-                std::vector<double> hi_hi, lo_hi, hi_lo;
-                for (int i = k; i < std::min(k + 16, s.K); ++i) {
-                    const float a = A[size_t(row) * s.K + i], b = B[size_t(i) * s.N + col];
-                    hi_hi.push_back(hi(a) * hi(b));
-                    lo_hi.push_back(how.lo_hi * lo(a) * hi(b));
-                    hi_lo.push_back(how.hi_lo * hi(a) * lo(b));
+            for (int k = 0; k < s.K; k += kAtOnce) {
+                Split a, b;
+                const int n = std::min(kAtOnce, s.K - k);
+                for (int i = 0; i < n; ++i) {
+                    split(a, i, A[size_t(row) * s.K + k + i], how.lo_hi);
+                    split(b, i, B[size_t(k + i) * s.N + col], how.hi_lo);
                 }
-                sum = truncated_sum(sum, hi_hi);
-                of_lo = truncated_sum(of_lo, lo_hi);
-                of_lo = truncated_sum(of_lo, hi_lo);
-                if (how.promoted_terms && (k + 16) % how.promoted_terms == 0) {
+                sum = tensor_core::add(h100, n, a.hi, 1, b.hi, 1, sum);
+                of_lo = tensor_core::add(h100, n, a.lo, 1, b.hi, 1, of_lo);
+                of_lo = tensor_core::add(h100, n, a.hi, 1, b.lo, 1, of_lo);
+                if (how.promoted_terms && (k + kAtOnce) % how.promoted_terms == 0) {
                     total += sum;
                     sum = 0;
                 }
