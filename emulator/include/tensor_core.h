@@ -9,8 +9,9 @@
 //   2. The largest exponent of the group's products and of C counts; a zero has no exponent.
 //      Every addend is shifted right until it has this exponent, and what falls off behind
 //      `fraction` bits is lost: each is truncated, toward zero.
-//   3. The sum is exact. A float D truncates it to 24 bits, toward zero; a half D rounds it once,
-//      to nearest even. D may be subnormal. A D of zero is +0, unless all addends are -0.
+//   3. The sum is exact. A float D truncates it to 24 bits (to 14 for wgmma of FP8), toward zero; a
+//      half D rounds it once, to nearest even. D may be subnormal. A D of zero is +0, unless all
+//      addends are -0, which is assumed: the measured data lack that case.
 //   4. D is the C of the next group; groups follow in the order of k.
 //   5. A NaN, inf * 0, and inf - inf give NaN, with all bits of exponent and significand set and
 //      the sign clear; an infinite addend otherwise gives an infinite D.
