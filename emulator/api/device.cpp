@@ -162,6 +162,13 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) 
                                         (!event             ? "is null"
                                          : !event->recorded ? "was never recorded"
                                                             : "is created without timing"));
+    for (const cudaEvent_t event : {begin, end})
+        if (!emulator::streams::host_has_waited_for(event))
+            return emulator::refuse("cudaEventElapsedTime", cudaErrorNotReady,
+                                    std::string("the host has not waited for the ") +
+                                        (event == begin ? "first" : "second") +
+                                        " event, and a GPU may not have come to it: "
+                                        "cudaEventSynchronize() is missing");
     *ms = std::chrono::duration<float, std::milli>(end->at - begin->at).count();
     return cudaSuccess;
 }

@@ -330,6 +330,11 @@ void wait(cudaStream_t stream, cudaEvent_t event) {
 }
 void host_waits_for(cudaStream_t stream) { complete(all_of(stream)); }
 void host_waits_for(cudaEvent_t event) { complete(events[event]); }
+bool host_has_waited_for(cudaEvent_t event) {
+    const Known& before = events[event];
+    return std::all_of(before.begin(), before.end(),
+                       [](const auto& each) { return each.second <= host[each.first]; });
+}
 void host_waits_for_all() {
     for (const auto& [stream, operations] : known) join(host, operations);
     earlier.clear();

@@ -39,6 +39,7 @@ void record(cudaEvent_t event, cudaStream_t stream);
 void wait(cudaStream_t stream, cudaEvent_t event);
 void host_waits_for(cudaStream_t stream);
 void host_waits_for(cudaEvent_t event);
+bool host_has_waited_for(cudaEvent_t event);
 void host_waits_for_all();
 void forget(cudaEvent_t event);
 void forget();  // all operations so far
