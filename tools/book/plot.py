@@ -13,7 +13,7 @@ import programs
 from book import claims, flow_picture, pictures
 from book.chart import LEFT, RIGHT, Axes, Chart, scale
 from book.measured import RATES_SIZE, SIZE, UNITS, Results, cycles_per_issue, machine, unit
-from book.tables import pages, waits
+from book.tables import DRAWN, pages, waits
 from languages import LANGUAGES
 from process import say
 from results import Figure, InvalidInput, write_whole
@@ -183,6 +183,23 @@ def roofline(results):
     return chart
 
 
+def shapes(results):
+    """13 at shapes that nobody tuned it for: a dot for each of them, above beside cuBLAS, below beside the best of
+    cublasLt."""
+    chart = Chart("13 at 120 shapes it was not tuned for")
+    rows = [row for name in DRAWN for row in results(f"../h100/shapes_{name}", "percent_of_cublas percent_of_lt")]
+    flop = [2 * row.m * row.n * row.k for row in rows]
+    for top, column, words in ((60, "percent_of_cublas", "time of cuBLAS's default choice / time of 13"),
+                               (300, "percent_of_lt", "time of the best algorithm of cublasLt / time of 13")):
+        chart.text(50, top - 8, words, "small")
+        axes = Axes(chart, top, 190, RIGHT, (min(flop), max(flop)), (0.4, 4), (10, 2))
+        axes.curve([(min(flop), 1), (max(flop), 1)], "edge")
+        for x, row in zip(flop, rows):
+            axes.curve([(x, getattr(row, column) / 100)] * 2, "dot")
+    chart.text(50, 530, "flop of the product; above 1: 13 is faster", "small")
+    return chart
+
+
 def library_curves(results):
     """The library's speed against size in each precision, with the peaks that the CSV has."""
     rows, peaks = results("library_curves", "n gflops"), {}
@@ -300,6 +317,8 @@ def drawn(results):
         "roofline": (roofline, "ladder", "limits"),
         "library_curves": (library_curves, "library_curves"),
     }
+    if (results.folder.parent / "h100/shapes_random_50.csv").exists():
+        plots["../h100/shapes"] = shapes, *(f"../h100/shapes_{name}" for name in DRAWN)
     for chapter in {row.stage.split("/")[0] for row in results("ladder") if "/" in row.stage}:
         if f"/sizes_{chapter[:2]}.svg" not in (programs.ROOT / chapter / "README.md").read_text():
             continue
@@ -323,7 +342,8 @@ def drawn(results):
             chart, first = draw(results), results(sources[0])[0]
         except (LookupError, TypeError, ValueError, ZeroDivisionError) as wrong:
             raise InvalidInput(f"{' or '.join(map(str, files))}: lacks a figure: {wrong}")
-        add(name, chart.render(f"{first.gpu}, driver {first.driver}; {', '.join(file.name for file in files)}"), files)
+        named = f"{files[0].name} and others" if files[2:] else ", ".join(file.name for file in files)
+        add(name, chart.render(f"{first.gpu}, driver {first.driver}; {named}"), files)
     for language in LANGUAGES:
         name = "flow" if language == "en" else f"flow.{language}"
         add(name, flow_picture.draw(results, language), [results.folder / "ladder.csv", flow_picture.FLOWS])

@@ -365,6 +365,34 @@ def at_drawn_shapes(results, csv):
             yield f"{stage}{words} | {mean:.1f}% | {ahead} of {len(found)} | {below} | {min(found):.0f}%"
 
 
+# The lists of shapes that nobody tuned 13 for: the name of the CSV, and what it is called.
+DRAWN = {"random_50": "`random 50`", "users_51": "`users 51`", "mixed_53": "`mixed 53`"}
+
+
+@table
+def kept_aside(results):
+    """13 at lists of shapes that its heuristic was not fitted to, beside cuBLAS and the best of cublasLt."""
+    yield Head("list | <shapes | of cuBLAS | of the best of cublasLt | ahead of cuBLAS | below 85% | least")
+    for name, words in DRAWN.items():
+        rows = results(f"../h100/shapes_{name}", "percent_of_cublas percent_of_lt")
+        found = [row.percent_of_cublas for row in rows]
+        means = [statistics.geometric_mean(x) for x in (found, [row.percent_of_lt for row in rows])]
+        ahead, below = sum(each >= 100 for each in found), sum(each < 85 for each in found)
+        mean = " | ".join(f"{each:.1f}%" for each in means)
+        yield f"{words} | {len(rows)} | {mean} | {ahead} | {below} | {min(found):.1f}%"
+
+
+@table
+def multiples_13(results):
+    """11 and 13 at multiples of 512."""
+    yield Head("M = N = K | 11, TFLOP/s | of cuBLAS | 13, TFLOP/s | of cuBLAS | <configuration of 13")
+    for at in grouped(results("../h100/multiples"), "m", "stage"):
+        old, new = at["11_wgmma"], at["13_stream_k"]
+        name = new.config.partition(":")[0]
+        yield (f"{new.m} | {old.gflops:T} | {old.percent_of_cublas}% | {new.gflops:T} | {new.percent_of_cublas}% | "
+               f"`{name}`")
+
+
 @table
 def multiples(results):
     """11 at multiples of 512."""
@@ -535,11 +563,13 @@ def pages(folder, root):
     InvalidInput."""
     results, texts, last = Results(folder), {}, navigation(sorted(root.glob("[0-9][0-9]_*/README.md")))
     for page in english([path for place in PLACES for path in root.glob(place)]):
-        # It has no figures yet.
+        # Its steps have no figures yet.
         is_new = (page.parent / "matmul.cu").exists() and page.parent.name not in results.stages()
 
         def made(name, old):
-            if is_new or name in ("counters", "counted"):  # tools/counters.py makes these
+            if name in ("counters", "counted"):  # tools/counters.py makes these
+                return old
+            if is_new and name not in TABLES and name not in ALIKE:
                 return old
             try:
                 return timed(results, old) if name == "timed" else markdown(rows_of(name, results, page))
