@@ -92,7 +92,7 @@ constexpr Arithmetic kRoundedToHalves =
 // The sums are promoted after each k-tile, which has so many terms; where configurations differ, at
 // least `tile` and at most `longest`. 0: never.
 constexpr Arithmetic split_arithmetic(int tile = 0, int longest = 0) {
-    Arithmetic arithmetic = wgmma_of_floats("wgmma, three products", 3, 32768, 0x1p-21 + 0x1p-46,
+    Arithmetic arithmetic = wgmma_of_floats("wgmma on split floats", 3, 32768, 0x1p-21 + 0x1p-46,
                                             1 + 0x1p-9 + 3 * 0x1p-22);
     arithmetic.least_promoted = tile;
     arithmetic.most_promoted = longest > tile ? longest : tile;

@@ -78,7 +78,7 @@ def navigation(pages):
     numbers = {page.parent.name[:2]: page for page in pages}
     road = [page for number, page in numbers.items() if number not in beside]
     for number, page in numbers.items():
-        back = [other for other in road if other < page][-1:]
+        back = [other for other in road if other < min(page, numbers.get(beside.get(number), page))][-1:]
         on = [numbers[beside[number]]] if number in beside else [other for other in road if other > page][:1]
         links = []
         for word, others in (("Back", back), ("Next", on)):

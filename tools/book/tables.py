@@ -393,6 +393,37 @@ def multiples_13(results):
                f"`{name}`")
 
 
+def errors_of(row):
+    """The errors of a row for each kind of data, and beside each its quotient by cuBLAS's."""
+    kinds = "zero_mean", "positive", "wide"
+    errors = [(getattr(row, f"error_{kind}"), getattr(row, f"error_{kind}_of_cublas")) for kind in kinds]
+    cells = [f"{error:.1e} | {quotient:{'.2f' if quotient < 10 else '.0f'}} x" for error, quotient in errors]
+    return " | ".join(cells).replace("e-0", "e-")
+
+
+ERRORS = "error, zero-mean | of cuBLAS's | positive | of cuBLAS's | wide | of cuBLAS's"
+
+
+@table
+def accuracy(results):
+    """Products of floats on tensor cores: speed and errors beside cuBLAS in FP32."""
+    yield Head(f"program, N | TFLOP/s | of cuBLAS | MHz | {ERRORS}")
+    rows = results("../h100/fp32_accuracy")
+    for size in (RATES_SIZE, SIZE):
+        for row in rows:
+            if row.m == size:
+                speed = f"{row.gflops:T} | {row.percent_of_cublas:.0f}% | {row.sm_mhz}"
+                yield f"`{row.stage.partition('/')[2] or 'matmul'}`, {row.m} | {speed} | {errors_of(row)}"
+
+
+@table
+def accuracy_by_k(results):
+    """The errors against K."""
+    yield Head(f"M x N x K | {ERRORS}")
+    for row in results("../h100/fp32_accuracy_k"):
+        yield f"{row.m} x {row.n} x {row.k} | {errors_of(row)}"
+
+
 @table
 def multiples(results):
     """11 at multiples of 512."""

@@ -1,0 +1,132 @@
+// Floats that are split into two halves, with a scale for each row of A and each column of B. The
+// lesson explains the passes at 4_scales.cu.
+#pragma once
+
+#include "common/aligned_rows.h"
+#include "common/stage.h"
+
+constexpr int kLargest = 14;  // exponent of the largest of the elements that are scaled together
+
+// Four elements of a row from column `col` on, 0 where it has none.
+inline __device__ float4 load4(const float* row, int col, int columns) {
+    if (columns % 4 == 0) return col < columns ? *(const float4*)&row[col] : float4();
+    const auto at = [=](int i) { return i < columns ? row[i] : 0.0f; };
+    return {at(col), at(col + 1), at(col + 2), at(col + 3)};
+}
+
+inline __device__ unsigned magnitude(float x) { return __float_as_uint(fabsf(x)); }
+
+// The exponent of the scale of elements of which the largest has this magnitude; as bits, which are
+// ordered like the floats. The scale of zeros is 1, and so is that of elements among which is an
+// infinity or NaN. 2^127 is the largest float that is a power of two; elements that would need more
+// are subnormal, and have no more bits than the halves.
+inline __device__ int exponent_of(unsigned largest) {
+    if (largest == 0 || largest >= 0x7f800000) return 0;
+    return min(kLargest - ilogbf(__uint_as_float(largest)), 127);
+}
+
+// Splits four elements times powers of two. The products and the differences are exact.
+inline __device__ void split4(float4 four, const float (&scales)[4], half* hi, half* lo) {
+    const float x[4] = {four.x * scales[0], four.y * scales[1], four.z * scales[2],
+                        four.w * scales[3]};
+    alignas(8) half h[4], l[4];
+    for (int i = 0; i < 4; ++i) {
+        h[i] = x[i];
+        l[i] = isfinite(x[i]) ? x[i] - float(h[i]) : 0.0f;
+    }
+    *(uint2*)hi = *(const uint2*)h;
+    *(uint2*)lo = *(const uint2*)l;
+}
+
+// Each block scales and splits a row, and pads it with zeros up to `stride`. It reads the row twice.
+// With so many threads only two blocks share an SM, so that their rows are still in L1 or L2.
+constexpr int kRowThreads = 1024;
+__global__ void split_rows(int columns, int stride, const float* from, half* hi, half* lo,
+                           int* exponents) {
+    __shared__ unsigned largest;
+    if (threadIdx.x == 0) largest = 0;
+    __syncthreads();
+    from += size_t(blockIdx.x) * columns;
+    unsigned mine = 0;
+    for (int col = threadIdx.x * 4; col < columns; col += blockDim.x * 4) {
+        const float4 x = load4(from, col, columns);
+        mine = max(mine,
+                   max(max(magnitude(x.x), magnitude(x.y)), max(magnitude(x.z), magnitude(x.w))));
+    }
+    mine = __reduce_max_sync(~0u, mine);
+    if (threadIdx.x % 32 == 0) atomicMax(&largest, mine);
+    __syncthreads();
+    const int exponent = exponent_of(largest);
+    if (threadIdx.x == 0) exponents[blockIdx.x] = exponent;
+    const float scale = ldexpf(1, exponent);
+    const size_t to = size_t(blockIdx.x) * stride;
+    for (int col = threadIdx.x * 4; col < stride; col += blockDim.x * 4)
+        split4(load4(from, col, columns), {scale, scale, scale, scale}, &hi[to + col],
+               &lo[to + col]);
+}
+
+// Each thread finds the largest of four columns, in kRows rows.
+constexpr int kRows = 64;
+__global__ void largest_of_columns(int rows, int columns, const float* from, unsigned* largest) {
+    const int col = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
+    if (col >= columns) return;
+    const int first = blockIdx.y * kRows, last = min(first + kRows, rows);
+    unsigned mine[4] = {};
+    for (int row = first; row < last; ++row) {
+        const float4 x = load4(from + size_t(row) * columns, col, columns);
+        mine[0] = max(mine[0], magnitude(x.x));
+        mine[1] = max(mine[1], magnitude(x.y));
+        mine[2] = max(mine[2], magnitude(x.z));
+        mine[3] = max(mine[3], magnitude(x.w));
+    }
+    for (int i = 0; i < 4 && col + i < columns; ++i) atomicMax(&largest[col + i], mine[i]);
+}
+// Scales and splits them, and pads them with zeros up to `stride`, as `largest` is.
+__global__ void split_columns(int rows, int columns, int stride, const float* from,
+                              const unsigned* largest, half* hi, half* lo, int* exponents) {
+    const int col = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
+    if (col >= stride) return;
+    float scales[4];
+    for (int i = 0; i < 4; ++i) {
+        const int exponent = exponent_of(largest[col + i]);
+        if (blockIdx.y == 0) exponents[col + i] = exponent;
+        scales[i] = ldexpf(1, exponent);
+    }
+    const int first = blockIdx.y * kRows, last = min(first + kRows, rows);
+    for (int row = first; row < last; ++row) {
+        const size_t to = size_t(row) * stride + col;
+        split4(load4(from + size_t(row) * columns, col, columns), scales, &hi[to], &lo[to]);
+    }
+}
+
+// A matrix as two of halves in device memory, and the exponents of its scales. Rows start on
+// multiples of 16 bytes, as TMA needs them.
+struct Halves {
+    Halves(const float* matrix, int rows, int columns, bool is_A) : stride(aligned(columns)) {
+        keep_freed_memory();
+        const size_t size = size_t(rows) * stride;
+        const int scales = is_A ? rows : stride;
+        // finish_launch() reports the error.
+        if (cudaMallocAsync(&hi, 2 * size * sizeof(half), 0) ||
+            cudaMallocAsync(&exponents, 2 * scales * sizeof(int), 0))
+            return;
+        lo = hi + size;
+        if (is_A) {
+            split_rows<<<rows, kRowThreads>>>(columns, stride, matrix, hi, lo, exponents);
+            return;
+        }
+        auto* const largest = reinterpret_cast<unsigned*>(exponents + scales);
+        cudaMemsetAsync(largest, 0, scales * sizeof *largest);
+        const dim3 grid(ceil_div(stride, 4 * 128), ceil_div(rows, kRows));
+        largest_of_columns<<<grid, 128>>>(rows, columns, matrix, largest);
+        split_columns<<<grid, 128>>>(rows, columns, stride, matrix, largest, hi, lo, exponents);
+    }
+    ~Halves() {
+        if (exponents) cudaFreeAsync(exponents, 0);
+        if (hi) cudaFreeAsync(hi, 0);
+    }
+
+    int stride;
+    half *hi = nullptr, *lo = nullptr;
+    int* exponents = nullptr;  // of the scale of each row of A, or of each column of B
+};
