@@ -383,6 +383,17 @@ def kept_aside(results):
 
 
 @table
+def steps_kept_aside(results):
+    """The steps of 12 and 13 at `random 50`; the last row is of another call."""
+    yield Head("program | of cuBLAS | ahead | below 85% | least")
+    rows = results("../h100/steps_random_50") + results("../h100/shapes_random_50")
+    for stage in dict.fromkeys(row.stage for row in rows):
+        found = [row.percent_of_cublas for row in rows if row.stage == stage]
+        ahead, below = sum(each >= 100 for each in found), sum(each < 85 for each in found)
+        yield f"{stage} | {statistics.geometric_mean(found):.1f}% | {ahead} of {len(found)} | {below} | {min(found):.0f}%"
+
+
+@table
 def multiples_13(results):
     """11 and 13 at multiples of 512."""
     yield Head("M = N = K | 11, TFLOP/s | of cuBLAS | 13, TFLOP/s | of cuBLAS | <configuration of 13")
