@@ -72,11 +72,20 @@ private:
     std::vector<double> sums_;
 };
 
-// The columns of a table with --accuracy, where `reference` is the title of the quotients.
-inline Columns accuracy_columns(const std::string& suffix, const std::string& reference) {
+// Appends an error to a row, and its quotient by the error of plain FP32, which is called `fp32`.
+inline void add_error(Row& row, const DataKind& kind, double error, const std::string& fp32,
+                      double error_of_fp32) {
+    const std::string name = "error_" + kind.name;
+    const double quotient = error_of_fp32 > 0 ? error / error_of_fp32 : 0;
+    add_cells(row,
+              {{name, format("%.3g", error)}, {name + "_of_" + fp32, figure(quotient, "%.3g")}});
+}
+
+// The columns of a table with --accuracy, where `title` is that of the quotients.
+inline Columns accuracy_columns(const std::string& fp32, const std::string& title) {
     Columns columns = {{"gflops", "TFLOP/s", 8, as_tera}};  // of a GPU
     for (const DataKind& kind : kDataKinds)
         columns.insert(columns.end(), {{"error_" + kind.name, kind.title + "|error", 10},
-                                       {"error_" + kind.name + suffix, reference, 8}});
+                                       {"error_" + kind.name + "_of_" + fp32, title, 8}});
     return columns;
 }

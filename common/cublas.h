@@ -24,18 +24,19 @@ public:
     }
 
     // in: the type of A and B. out: the type of C. compute: the type in which products are
-    // accumulated.
+    // accumulated. C = factor * A * B + of_c * C.
     void multiply(int M, int N, int K, const void* A, const void* B, void* C, cudaDataType_t in,
-                  cudaDataType_t out, cublasComputeType_t compute) {
-        const auto multiply = [&](auto one, auto zero) {
+                  cudaDataType_t out, cublasComputeType_t compute, float factor = 1,
+                  float of_c = 0) {
+        const auto multiply = [&](auto alpha, auto beta) {
             check_cublas(
-                cublasGemmEx(cublas_.handle, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &one, B, in, N, A,
-                             in, K, &zero, C, out, N, compute, CUBLAS_GEMM_DEFAULT),
+                cublasGemmEx(cublas_.handle, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &alpha, B, in, N, A,
+                             in, K, &beta, C, out, N, compute, CUBLAS_GEMM_DEFAULT),
                 "cublasGemmEx");
         };
-        if (compute == CUBLAS_COMPUTE_16F) multiply(half(1.0f), half(0.0f));
-        else if (compute == CUBLAS_COMPUTE_64F) multiply(1.0, 0.0);
-        else multiply(1.0f, 0.0f);
+        if (compute == CUBLAS_COMPUTE_16F) multiply(half(factor), half(of_c));
+        else if (compute == CUBLAS_COMPUTE_64F) multiply(double(factor), double(of_c));
+        else multiply(factor, of_c);
     }
 
 private:

@@ -133,9 +133,7 @@ static Row accuracy_of(Operands<float, float>& x, const Product& product, Machin
         };
         const double error = error_of(multiply);
         const double of_fp32 = error_of([&] { machine.multiply_in_fp32(product); });
-        add_cells(row, {{"error_" + kind.name, format("%.3g", error)},
-                        {"error_" + kind.name + "_of_" + Machine::kFp32Name,
-                         of_fp32 > 0 ? format("%.3g", error / of_fp32) : "-"}});
+        add_error(row, kind, error, Machine::kFp32Name, of_fp32);
     }
     return row;
 }
@@ -214,7 +212,7 @@ static void run_cases(Launcher<In, Out> launch, const Facts& facts, const Option
     for (const Shape& s : asked) check_multiples(s, facts);
     Machine machine(options, facts);
     const Columns columns = options.accuracy
-                                ? accuracy_columns("_of_" + Machine::kFp32Name, Machine::kFp32Title)
+                                ? accuracy_columns(Machine::kFp32Name, Machine::kFp32Title)
                                 : machine.columns();
     Report report(options.csv, begin_table(asked, columns), options.wide);
     const std::vector<Case> cases = cases_of(options, asked, facts);

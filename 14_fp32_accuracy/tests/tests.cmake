@@ -1,0 +1,2 @@
+# Included by tests/CMakeLists.txt.
+add_program_test(14_peers.gpu gpu peers --sizes 37x129x65,256,300x200x5000 --verify-only)
