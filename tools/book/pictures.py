@@ -141,7 +141,35 @@ def waves():
     return svg, "docs/results/gcn.txt. VGPRs are allocated in fours, at most 10 waves."
 
 
-PICTURES = {"00_memory": memory, "00_roof": roof, "02_slots": slots, "03_time": time, "08_waves": waves}
+def split():
+    """A float as two halves, and their product beside an accumulator, each bit at the place of its weight."""
+    of_half, of_float, extra = 11, 24, 2  # significant bits; those that a tensor core keeps behind a float's
+    svg, largest, wide = Svg("What an accumulator keeps of a product"), 10, 388 / 35
+
+    def bits(y, first, count, fill, text):
+        """`count` bits, of which the first has the weight 2^first."""
+        svg.box(20 + wide * (largest - first), y, wide * count, 26, fill, text, "edge", "middle")
+
+    svg.text(20, 58, "A float from 1/2 to 1, and its two halves", "strong")
+    bits(66, -1, of_float, 0, f"{of_float} bits")
+    bits(96, -1, of_half, 1, "hi, 11 bits")
+    bits(96, -1 - of_half, of_half, 1, "lo, 11 bits")
+    for y, exponent, head in ((156, 10, "A sum from 1024 to 2048, and one more hi hi"),
+                              (252, 3, "A sum from 8 to 16, as in one k-tile")):
+        kept = of_float + extra + min(-1 - exponent, 0)  # of the product
+        svg.text(20, y - 8, head, "strong")
+        bits(y, exponent, of_float, 3, f"the sum, {of_float} bits")
+        bits(y, exponent - of_float, extra, 0, f"+{extra}")
+        bits(y + 30, -1, min(kept, 2 * of_half), 1, f"{min(kept, 2 * of_half)} bits are added")
+        if kept < 2 * of_half:
+            bits(y + 30, -1 - kept, 2 * of_half - kept, 2, "fall off")
+    svg.text(20, 332, "A bit stands at the place of its weight. A tensor core of an H100 keeps")
+    svg.text(20, 348, f"{extra} bits behind those of a float, truncates, and adds.")
+    return svg, "The rules: emulator/include/tensor_core.h."
+
+
+PICTURES = {"00_memory": memory, "00_roof": roof, "02_slots": slots, "03_time": time, "08_waves": waves,
+            "14_split": split}
 
 
 def drawn():
