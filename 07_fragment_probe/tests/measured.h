@@ -46,4 +46,36 @@ const uint32_t kMeasured[][random_operands::kMeasuredModes] = {
     {0x3b8234d9, 0x79172467, 0xff269d14, 0xe7db54a1, 
      0xb90c7be5, 0x1307ab21, 0x04b1b965, 0x388feab8},  // wgmma e5m2, half sums
 };
+
+// Single elements of later modes. Sums of which all addends are -0, and sums of TF32 below the
+// smallest normal number: rules that were assumed before had these wrong. Sums of bf16 and of halves
+// that would differ with another smallest exponent, a larger or a smaller one.
+const struct {
+    unsigned instruction, product;
+    int row, column;
+    uint32_t bits;  // of D
+} kMeasuredElements[] = {
+    {0, 7711, 2, 7, 0}, {0, 11267, 6, 6, 0},  // mma m16n8k16 f16
+    {1, 67, 1, 4, 0}, {1, 277, 4, 1, 0},  // mma m16n8k8 f16
+    {2, 34493, 12, 3, 0}, {2, 42809, 9, 6, 0},  // mma m16n8k16 bf16
+    {2, 27, 0, 4, 0x0001b7df}, {2, 27, 1, 6, 0x00012a44}, {2, 457, 9, 4, 0x00000071},
+    {3, 67, 0, 1, 0}, {3, 151, 7, 6, 0},  // mma m16n8k8 bf16
+    {4, 25, 11, 5, 0}, {4, 123, 3, 0, 0},  // mma m16n8k8 tf32
+    {4, 125, 10, 4, 0x80012e80}, {4, 167, 9, 2, 0x8002714a},
+    {4, 443, 8, 1, 0x000006a2}, {4, 527, 3, 4, 0x000032d2},
+    {5, 11, 0, 7, 0}, {5, 11, 7, 1, 0},  // mma m16n8k4 tf32
+    {5, 27, 2, 3, 0x800277f7}, {5, 55, 3, 6, 0x800032bb},
+    {5, 569, 9, 2, 0x00000021}, {5, 821, 1, 3, 0x8000e359},
+    {8, 47443, 6, 2, 0}, {8, 65881, 0, 0, 0},  // mma m16n8k16 f16, half sums
+    {8, 13, 3, 0, 0x0001}, {8, 13, 0, 0, 0},
+    {9, 109, 3, 1, 0}, {9, 109, 4, 2, 0},  // mma m16n8k8 f16, half sums
+    {10, 4561, 32, 6, 0}, {10, 8159, 58, 2, 0},  // wgmma f16
+    {11, 2349, 3, 1, 0}, {11, 14823, 15, 7, 0},  // wgmma f16, half sums
+    {11, 13, 2, 1, 0x8001}, {11, 13, 2, 0, 0},
+    {12, 3707, 37, 1, 0}, {12, 4743, 47, 4, 0},  // wgmma bf16
+    {12, 13, 6, 2, 0x0000df29}, {12, 13, 18, 1, 0x00007821},
+    {13, 67, 54, 2, 0}, {13, 95, 39, 1, 0},  // wgmma tf32
+    {13, 13, 10, 1, 0x800099e9}, {13, 13, 46, 5, 0x00023278},
+    {13, 23, 45, 4, 0x0000a2c9}, {13, 51, 45, 7, 0x8000810f},
+};
 // clang-format on

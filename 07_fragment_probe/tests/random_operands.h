@@ -71,6 +71,11 @@ struct Product {
     }
 };
 
+// Consecutive products are of consecutive modes.
+__host__ __device__ inline Product product(uint32_t instruction, uint32_t number) {
+    return {instruction, number, Mode(number % kModes)};
+}
+
 // An element whose exponent field is in [low, high].
 __host__ __device__ inline uint32_t element(const Format& f, uint32_t random, int low, int high) {
     const uint32_t exponent = low + (random >> 8) % uint32_t(high - low + 1);

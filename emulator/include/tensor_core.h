@@ -10,8 +10,8 @@
 //      Every addend is shifted right until it has this exponent, and what falls off behind
 //      `fraction` bits is lost: each is truncated, toward zero.
 //   3. The sum is exact. A float D truncates it to 24 bits (to 14 for wgmma of FP8), toward zero; a
-//      half D rounds it once, to nearest even. D may be subnormal. A D of zero is +0, unless all
-//      addends are -0, which is assumed: the measured data lack that case.
+//      half D rounds it once, to nearest even. D may be subnormal. A sum of zero is +0, even if all
+//      addends are -0.
 //   4. D is the C of the next group; groups follow in the order of k.
 //   5. A NaN, inf * 0, and inf - inf give NaN, with all bits of exponent and significand set and
 //      the sign clear; an infinite addend otherwise gives an infinite D.
@@ -20,7 +20,8 @@
 // 07_fragment_probe/tests/tensor_core_check.cu compares each instruction with this file. For older
 // ones the published models, F. A. Khattak, M. Mikaitis, "Accurate Models of NVIDIA Tensor Cores",
 // arXiv 2512.07004, and M. Fasi, N. Higham, M. Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA
-// tensor cores", PeerJ Computer Science 7, 2021.
+// tensor cores", PeerJ Computer Science 7, 2021. These leave open the sign of a sum of zeros, and the
+// floor() of TF32.
 #pragma once
 
 #include <algorithm>
@@ -37,21 +38,17 @@ struct Rules {
     int fraction;  // bits of an addend that are kept, behind those of the largest exponent
     int least_operand;  // the exponent of a subnormal element of A or B
     bool half;  // C and D are of half, else of float
+    int integer;  // bits of the sum's integer part: room for f16's products and C, each below 4
 
     // D's: bits of the significand behind the point, the exponents of a subnormal one and of the
     // largest one.
     int kept() const { return half ? 10 : std::min(fraction, 23); }
     int least() const { return half ? -14 : -126; }
     int most() const { return half ? 15 : 127; }
-    // Exponents below this count as this one. The integer part of the sum needs so many bits, and
-    // the uppermost has at least the weight of D's smallest normal number. That is how the
-    // published figures can be explained: -132 and -20 for 8 products, -133 and -21 for 16. Which
-    // one holds for TF32 they leave open.
-    int floor() const {
-        int bits = 2;
-        while (1 << bits < 4 * (products + 1)) ++bits;
-        return least() - bits;
-    }
+    // Exponents below this count as this one: the uppermost bit of the sum's integer part has at
+    // least the weight of D's smallest normal number. On an H100 that is -133 for bf16 and TF32, and
+    // -21 for halves. With f16 and float sums, and with FP8, it never matters.
+    int floor() const { return least() - integer; }
 };
 
 // The rules of an architecture: 70, 75, 80 (also 86, 89), 90. FP8: those of wgmma.
@@ -66,7 +63,7 @@ inline Rules rules(int sm, Type type, bool half) {
             type == Type::e4m3                        ? -6
             : type == Type::f16 || type == Type::e5m2 ? -14
                                                       : -126,
-            half};
+            half, 5 + extra};
 }
 
 // A finite number as significand * 2^(exponent - 23).
@@ -139,14 +136,9 @@ inline float add(const Rules& r, int n, const float* a, int a_step, const float*
     if (std::isnan(special)) return float_of(0x7fffffff);
     if (special != 0) return special;
 
-    bool negative = true, zero = true;
     int largest = r.floor();
-    for (const Addend* x = addends; x < addends + count; ++x) {
-        negative &= x->negative;
-        zero &= x->significand == 0;
+    for (const Addend* x = addends; x < addends + count; ++x)
         if (x->significand) largest = std::max(largest, x->exponent);
-    }
-    if (zero) return negative ? -0.0f : 0.0f;
     const int unit = largest - r.fraction;
     int64_t sum = 0;
     for (const Addend* x = addends; x < addends + count; ++x) {

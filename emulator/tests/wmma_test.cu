@@ -237,6 +237,7 @@ TEST_F(Wmma, TensorCoresAddAsOnEachArchitecture) {
     EXPECT_EQ(bits(Some{-INFINITY}, Some{0}, 1.0f), 0x7fffffffu);
     EXPECT_EQ(bits(Some{-0.0f}, Some{1}, 0.0f), 0u) << "+0, because C is";
     EXPECT_EQ(bits(Some{-0x1p-100f}, Some{0x1p-100f}, 0.0f), 0u) << "+0 for a negative sum";
+    EXPECT_EQ(bits(Some(16, -0.0f), Some{1}, -0.0f), 0u) << "+0, even if all addends are -0";
     EXPECT_EQ(bits(Some{0x1p-70f}, Some{0x1.8p-70f}, 0.0f), 0x300u) << "a subnormal sum";
     EXPECT_EQ(bits(Some{0x1p100f, 0x1p100f}, Some{0x1p100f, -0x1p100f}, 1.0f), 0u)
         << "1 is lost, and the products do not overflow";
@@ -246,6 +247,10 @@ TEST_F(Wmma, TensorCoresAddAsOnEachArchitecture) {
     EXPECT_EQ((sum_of<float, tf32, 8>(up, down, 0)), 0);
     const Some later = {0x1p15f, 0x1p15f, 0, 0, 1}, negated = {0x1p15f, -0x1p15f, 0, 0, 1};
     EXPECT_EQ((sum_of<float, tf32, 8>(later, negated, 0)), 1);
+    // And it is shifted to 2^-133 at least, so that the smaller product is not lost.
+    const Some small = {0x1.5p-69f, 0x1.284p-77f, 0}, factors = {-0x1.e18p-64f, 0x1.f3p-82f, 0};
+    const float sum = sum_of<float, tf32, 8>(small, factors, 0);
+    EXPECT_EQ(__builtin_bit_cast(uint32_t, sum), 0x800277f7u) << "as on an H100";
     // Halves are rounded once, to nearest even.
     const auto halves = [](const Some& a, float c) { return float(sum_of<half, half>(a, {1}, c)); };
     EXPECT_EQ(halves({0x1p-11f}, 1), 1);

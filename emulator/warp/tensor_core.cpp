@@ -118,10 +118,7 @@ void tensor_core_multiply(tensor_core::Type type, bool half_sums, int m, int n, 
                 const float* const right = b + first * b_k + col;
                 float* const sums = d + row * d_row + col;
                 Unusual sum(std::max(r.least(), kLeastSum), 2 * kLargest);
-                for (int i = 0; i < kColumns; i += kLanes) {
-                    sum.look_at(load(sums + i));
-                    sum.any |= (Ints)load(sums + i) == INT32_MIN;  // -0
-                }
+                for (int i = 0; i < kColumns; i += kLanes) sum.look_at(load(sums + i));
                 if (usual && !sum) add_usual(r, count, left, a_k, right, b_k, sums);
                 else
                     for (int i = 0; i < kColumns; ++i)
