@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -123,13 +124,26 @@ public:
 
     template <class... Arguments>
     void operator()(Arguments... arguments) const {
-        in_stream(stream_, [=, kernel = *this] {
-            kernel.run(arguments...);
-            return cudaSuccess;
-        });
+        in_stream(stream_, Bound<Arguments...>(*this, arguments...));
     }
 
 private:
+    // The kernel with its arguments, as a graph keeps them. A lambda can't hold them: after it has
+    // set one, g++ 12 clears its padding (-ftrivial-auto-var-init), and that of what follows an
+    // array of structs at a place too early by the array's size. Where a constructor sets the
+    // members, padding is cleared before.
+    template <class... Arguments>
+    struct Bound {
+        Bound(const Kernel& kernel, const Arguments&... arguments)
+            : kernel(kernel), arguments(arguments...) {}
+        cudaError_t operator()() const {
+            std::apply([this](const Arguments&... each) { kernel.run(each...); }, arguments);
+            return cudaSuccess;
+        }
+        Kernel kernel;
+        std::tuple<Arguments...> arguments;
+    };
+
     template <class... Arguments>
     void run(Arguments... arguments) const {
         auto thread = [&]() EMULATOR_UNTRACED { call_(arguments...); };

@@ -1,5 +1,5 @@
-// Device memory, errors, the limits of a launch; misaligned vectors. Built twice: plain, and
-// traced.
+// Device memory, errors, the limits of a launch; misaligned vectors; parameters by value. Built
+// twice: plain, and traced.
 #include "device.h"
 
 namespace {
@@ -466,6 +466,85 @@ TEST_F(Api, VectorsAreAligned) {
     expect_failure({"misaligned: @copy..8 bytes..4 past"}, cudaErrorMisalignedAddress);
     copy_vector<float4><<<1, 1>>>(x + 2, x);
     expect_failure({"misaligned: @copy..16 bytes..8 past"}, cudaErrorMisalignedAddress);
+}
+
+// ---- Parameters by value ------------------------------------------------------------------------
+
+struct Odd {
+    char bytes[3];
+};
+struct Points {
+    float3 points[7];
+};
+struct alignas(64) Aligned {
+    uint64_t words[16];
+};
+struct Pair {
+    Aligned both[2];
+};
+
+template <class T>
+T numbered() {  // its bytes are 1, 2, 3, ...
+    T result;
+    for (size_t i = 0; i < sizeof(T); ++i) reinterpret_cast<unsigned char*>(&result)[i] = i + 1;
+    return result;
+}
+template <class T>
+__device__ int changed_bytes(const T& parameter) {
+    int changed = 0;
+    for (size_t i = 0; i < sizeof(T); ++i)
+        changed += reinterpret_cast<const unsigned char*>(&parameter)[i] != (i + 1) % 256;
+    return changed;
+}
+template <class A, class B, class C>
+__global__ void count_changed(int* changed, A a, B b, C c) {
+    *changed = changed_bytes(a) + changed_bytes(b) + changed_bytes(c);
+}
+
+// Requires that the kernel gets each parameter whole: from a launch, from cudaLaunchKernel(), and
+// from a graph.
+template <class A, class B, class C>
+void expect_whole(int* changed) {
+    SCOPED_TRACE(testing::Message() << sizeof(A) << ", " << sizeof(B) << ", " << sizeof(C));
+    A a = numbered<A>();
+    B b = numbered<B>();
+    C c = numbered<C>();
+    const auto result = [&] {
+        int host = -1;
+        cudaMemcpy(&host, changed, sizeof host, cudaMemcpyDeviceToHost);
+        cudaMemset(changed, 0xff, sizeof host);
+        return host;
+    };
+    count_changed<A, B, C><<<1, 1>>>(changed, a, b, c);
+    EXPECT_EQ(result(), 0);
+    void* arguments[] = {&changed, &a, &b, &c};
+    cudaLaunchKernel(count_changed<A, B, C>, dim3(1), dim3(1), arguments);
+    EXPECT_EQ(result(), 0);
+
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaStreamCreate(&stream);
+    cudaStreamBeginCapture(stream);
+    count_changed<A, B, C><<<1, 1, 0, stream>>>(changed, a, b, c);
+    cudaStreamEndCapture(stream, &graph);
+    cudaGraphInstantiate(&exec, graph);
+    cudaGraphLaunch(exec, stream);
+    cudaStreamSynchronize(stream);
+    EXPECT_EQ(result(), 0);
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
+    cudaStreamDestroy(stream);
+    expect_silence();
+}
+
+TEST_F(Api, ParametersOfAnySizeAndAlignment) {
+    expect_whole<Odd, Pair, Pair>(ints.data);
+    expect_whole<Pair, Odd, Pair>(ints.data);
+    expect_whole<Pair, Pair, Odd>(ints.data);
+    expect_whole<Points, double, Odd>(ints.data);
+    expect_whole<Odd, Points, Aligned>(ints.data);
+    expect_whole<Points, float4, Points>(ints.data);
 }
 
 }  // namespace
