@@ -42,8 +42,8 @@ struct Access {
     int width = 0;
 };
 
-// Accesses that need no order among themselves: reads (or atomics) by lanes of one warp, by the
-// same instruction and at the same clock.
+// Accesses that need no order among themselves: reads (or atomics) by lanes of one warp at the same
+// clock, and by the same instruction, unless joins() has merged those of a third one.
 struct Group {
     uint32_t clock = 0;
     uint16_t site = 0;
@@ -55,8 +55,8 @@ struct Group {
 
 }  // namespace
 
-// The last write, and two groups of readers. A write that comes after both comes after all readers
-// (see keep()).
+// The last write, and two groups of reads or atomics. Where these two cannot stand for all the
+// others, the rest is in more_groups (see keep()).
 struct Cell {
     uint32_t clock;  // 0: none yet
     uint16_t thread : 13, to_come : 1, bytes : 2;  // to_come: of an asynchronous copy
@@ -68,7 +68,7 @@ struct Cell {
 namespace {
 
 static_assert(clocks::kActors <= 1 << 13);  // Cell::thread
-constexpr int kCellBytes = 2;  // a half: the narrowest access that neighbouring threads make
+constexpr int kCellBytes = 2;  // of one cell: a half, the narrowest access tracked exactly
 
 std::map<uint32_t, uint3> blocks;  // of this launch, by the clock at their start
 struct MoreGroup {
@@ -103,8 +103,8 @@ unsigned issuer_of(unsigned actor) {
     return actor < run.threads ? actor : state.issuer[actor - run.threads];
 }
 
-[[gnu::cold]] void conflict(bool global, const Access& before, const Access& now,
-                            Conflict::Missing missing = Conflict::order) {
+[[gnu::cold]] void report(bool global, const Access& before, const Access& now,
+                          Conflict::Missing missing = Conflict::order) {
     const bool same_block = before.site != 0 && before.clock > state.block_start;
     const unsigned threads = run.threads;
     const auto thread = [](const Access& a) { return uint16_t(issuer_of(a.thread)); };
@@ -142,10 +142,11 @@ unsigned issuer_of(unsigned actor) {
 }
 
 // Keeps a read or an atomic in the groups. It may replace a group that comes before it, because any
-// later access that is unordered with the old group is also unordered with `now`. One group of
-// another block, or two groups of different warps, stand for all others: only a barrier of the
-// block can order an access after them. If reads and atomics mix, or threads synchronise across
-// warps, all are kept.
+// later access that is unordered with the old group is also unordered with `now` (the bytes are not
+// compared). A group of another block beside one of this block, or two groups of different warps,
+// stand for all others, because only a barrier of the block orders an access after both. (A fence
+// with an atomic can do so for another block's group: races with what was left out are then not
+// seen.) If reads and atomics mix, or threads synchronise across the warps of a block, all are kept.
 [[gnu::always_inline]] inline void keep(Cell& cell, const Access& now, uint32_t since) {
     Group &first = cell.group[0], &second = cell.group[1];
     const bool atomic = now.kind == kAtomic;
@@ -192,9 +193,9 @@ unsigned issuer_of(unsigned actor) {
     add(group);
 }
 
-// A thread of the group that has read what the acting operation overwrites, and has passed no proxy
-// fence since, or -1. A block barrier is enough in practice, an mbarrier is not: see REFERENCE.md,
-// "mbarriers and bulk copies".
+// The acting operation overwrites what the group has read. Returns a thread of the group that has
+// passed no proxy fence since that read, or -1. A block barrier is enough in practice, an mbarrier
+// is not: see REFERENCE.md, "mbarriers and bulk copies".
 inline int unfenced_thread(const Group& group, const Access& now) {
     if (!state.acting || now.kind != kWrite || group.clock <= state.base) return -1;
     for (uint32_t lanes = group.lanes; lanes; lanes &= lanes - 1) {
@@ -208,10 +209,9 @@ void check_group(const Group& group, bool global, const Access& now, uint32_t si
     if (group.clock <= since) return;
     const Kind kind = group.atomic ? kAtomic : kRead;
     if (const int thread = unordered_thread(group, now); thread >= 0)
-        conflict(global, {group.clock, uint16_t(thread), group.site, kind, 3}, now);
+        report(global, {group.clock, uint16_t(thread), group.site, kind, 3}, now);
     else if (const int thread = global ? -1 : unfenced_thread(group, now); thread >= 0)
-        conflict(global, {group.clock, uint16_t(thread), group.site, kind, 3}, now,
-                 Conflict::fence);
+        report(global, {group.clock, uint16_t(thread), group.site, kind, 3}, now, Conflict::fence);
 }
 
 // A write conflicts with every group, a read only with atomics, an atomic only with reads.
@@ -243,8 +243,8 @@ void check_launches(const races::Earlier& earlier, const Cell* cells, uintptr_t 
     if (now.kind == kWrite) cell.to_come = false;  // the last write is now another one
 }
 
-// Reports a store that overwrites what was stored by the name of another extern __shared__ array,
-// and what nothing has read: the two were meant to be two arrays.
+// Reports a store that overwrites a value which was stored through another extern __shared__ array,
+// and which nothing has read: the two were meant to be two arrays.
 [[gnu::cold]] void overwrite(const Cell& cell, const Access& now, uint32_t since) {
     // Past a barrier the memory may be used anew.
     if (cell.clock <= std::max(since, state.base) || cell.site == now.site) return;
@@ -263,7 +263,7 @@ void check_launches(const races::Earlier& earlier, const Cell* cells, uintptr_t 
                      block_at(now.clock) + ", " + thread_name(now.thread) + ")");
 }
 
-// Two unordered writes of which the second has yet to be executed, and what the first has stored.
+// Two unordered writes, of which the second is not yet executed, and the value of the first.
 struct TwoWrites {
     bool global;
     Access first, second;
@@ -273,7 +273,7 @@ std::vector<TwoWrites> two_writes;
 
 // before: a write.
 [[gnu::cold]] void race_of_write(bool global, const Access& before, const Access& now) {
-    if (!races::store_follows || record::on) return conflict(global, before, now);
+    if (!races::store_follows || record::on) return report(global, before, now);
     two_writes.push_back({global, before, now, {}});
     std::memcpy(two_writes.back().stored, reinterpret_cast<void*>(now.address), size_t(now.width));
 }
@@ -282,27 +282,27 @@ std::vector<TwoWrites> two_writes;
     for (const TwoWrites& each : two_writes) {
         const auto* const memory = reinterpret_cast<const void*>(each.second.address);
         const bool same = std::memcmp(memory, each.stored, size_t(each.second.width)) == 0;
-        conflict(each.global, each.first, each.second, same ? Conflict::nothing : Conflict::order);
+        report(each.global, each.first, each.second, same ? Conflict::nothing : Conflict::order);
     }
     two_writes.clear();
 }
 
 // Reads of what nobody had written, since the last barrier of the block. A later write of the same
 // bytes explains such a read if the two race.
-std::unordered_map<const Cell*, std::vector<Access>> too_early;
+std::unordered_map<const Cell*, std::vector<Access>> uninitialised_reads;
 
-[[gnu::cold]] void compare_with_early_reads(const Cell& cell, const Access& write) {
-    const auto found = too_early.find(&cell);
-    if (found == too_early.end()) return;
+[[gnu::cold]] void compare_with_uninitialised_reads(const Cell& cell, const Access& write) {
+    const auto found = uninitialised_reads.find(&cell);
+    if (found == uninitialised_reads.end()) return;
     for (const Access& read : found->second)
         if (comes_before(read.clock, read.thread, write.thread)) report_alone(read.site);
-    too_early.erase(found);
+    uninitialised_reads.erase(found);
 }
 
 void end_interval() {
-    for (const auto& [cell, reads] : too_early)
+    for (const auto& [cell, reads] : uninitialised_reads)
         for (const Access& read : reads) report_alone(read.site);
-    too_early.clear();
+    uninitialised_reads.clear();
 }
 
 // acting: the access is an asynchronous operation's, and ordinary writes need a proxy fence before
@@ -316,7 +316,7 @@ inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t sinc
         race_of_write(global, {cell.clock, cell.thread, cell.site, kWrite, 3}, now);
     else if (acting && written && same_bytes && !global &&
              !state.acting->sees(cell.clock, cell.thread))
-        conflict(global, {cell.clock, cell.thread, cell.site, kWrite, 3}, now, Conflict::fence);
+        report(global, {cell.clock, cell.thread, cell.site, kWrite, 3}, now, Conflict::fence);
     for (const Group& group : cell.group)
         if (may_conflict(group, now)) check_group(group, global, now, since);
     for (uint32_t i = last_of(cell); i != kNone; i = more_groups[i].before)
@@ -324,15 +324,15 @@ inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t sinc
             check_group(more_groups[i].group, global, now, since);
     if (now.kind == kWrite) {
         if (shared_names::several_externs && !global) overwrite(cell, now, since);
-        if (!too_early.empty()) compare_with_early_reads(cell, now);
+        if (!uninitialised_reads.empty()) compare_with_uninitialised_reads(cell, now);
         cell.clock = now.clock;
         cell.thread = now.thread & 0x1fff;
         cell.site = now.site;
         cell.bytes = now.bytes & 3;
     } else {
         if (!global && !written) {
-            conflict(global, {0, 0, 0, kWrite, 3}, now);
-            if (!is_alone(now.site)) too_early[&cell].push_back(now);
+            report(global, {0, 0, 0, kWrite, 3}, now);
+            if (!is_alone(now.site)) uninitialised_reads[&cell].push_back(now);
         }
         keep(cell, now, since);
     }

@@ -3,8 +3,8 @@
 // A statement's text is read once into a list of instructions (ptx_reader.cpp). Each instruction
 // is a row of the table (ptx_table.cpp), whose function does what the instruction does, mostly by
 // calling the emulator's function for it, as common/ptx/ does. A thread executes them one by one,
-// and may wait in one. An operand of the statement is read and written where the variable lies:
-// there wgmma finds its accumulators when it completes.
+// and may wait in one. An output operand ("=" or "+") is the variable itself, so that
+// wgmma, which completes after its statement, finds its accumulators; an input is a copy.
 
 #include "emulator/include/inline_ptx.h"
 
@@ -19,7 +19,7 @@
 namespace emulator {
 namespace {
 
-// The same text may belong to several statements, with other operands.
+// The linker merges equal literals, so statements with other operands may share a text.
 struct Key {
     const char *text, *constraints;
     bool operator==(const Key& other) const {
@@ -50,7 +50,7 @@ void run_ptx(const PtxStatement& statement) {
     uint64_t registers[program.registers + 1];
     std::copy_n(statement.operands, program.operands, slots);
     for (int i = 0; i < program.registers; ++i) {
-        registers[i] = ~uint64_t(0) / 3;  // of a register that is never set
+        registers[i] = ~uint64_t(0) / 3;  // the value of a register that is never set
         slots[program.operands + i] = {&registers[i], 8, false};
     }
     threads[current_thread].asm_pc = statement.pc;

@@ -12,8 +12,8 @@ class TensorCopies : public Base {};
 
 constexpr int kRows = 8, kColumns = 32;
 
-// One box, as its chunks of 16 bytes lie in shared memory.
 enum Fault { kNone, kUnfenced, kFenced };
+// Copies one box to shared memory, and from there to `out`, in the order in which it lies there.
 template <class T>
 __global__ void fetch(const __grid_constant__ CUtensorMap map, int x, int y, int bytes, T* out,
                       int offset, Fault fault) {
@@ -72,7 +72,7 @@ TEST_F(TensorCopies, BoxesOverEveryEdge) {
     for (const int swizzle : {32, 64, 128})
         check_boxes<half>(swizzle), check_boxes<__nv_bfloat16>(swizzle),
             check_boxes<float>(swizzle);
-    box<float>(4, 8, 0, -4, 8);  // 2 rows of 4 floats; sectors as of 4 rows of 8
+    box<float>(4, 8, 0, -4, 8);  // 2 x 4 floats; sectors of the whole box, 4 x 8
     EXPECT_EQ(global_loads(), (Traffic{1, 8, 0, 32}));
 }
 
@@ -137,7 +137,7 @@ enum StoreMistake {
     kNoFence,
     kNoBarrierBefore,
     kNoReadWait,
-    kNoBarrierBehind,
+    kNoBarrierAfter,
     kNoCommit,
     kLastGroupLeftOut,
     kNoWaitAtEnd,
@@ -151,7 +151,7 @@ __global__ void store_tiles(const __grid_constant__ CUtensorMap map, int tiles,
     __shared__ alignas(1024) float tile[kRows * kColumns];
     for (int t = 0; t < tiles; ++t) {
         for (int i = threadIdx.x; i < kRows * kColumns; i += 64) {
-            const int at = i ^ i / 32 % 8 * 4;  // the swizzle of 128 bytes
+            const int at = i ^ i / 32 % 8 * 4;  // the 128-byte swizzle
             tile[at] = (t * kRows + i / kColumns) * 100 + i % kColumns;  // @fill
         }
         if (mistake != kNoFence) ptx::fence_proxy_async();
@@ -160,11 +160,11 @@ __global__ void store_tiles(const __grid_constant__ CUtensorMap map, int tiles,
             ptx::cp_async_bulk_tensor(&map, 0, t * kRows, tile);  // @store
             if (mistake != kNoCommit) ptx::cp_async_bulk_commit_group();
         }
-        // Only the thread that committed waits here.
+        if (mistake == kNoWaitAtEnd && t == tiles - 1) return;
+        // Returns at once in a thread that has committed no group.
         if (mistake == kLastGroupLeftOut) ptx::cp_async_bulk_wait_group_read<1>();
-        else if (mistake != kNoReadWait && mistake != kNoWaitAtEnd)
-            ptx::cp_async_bulk_wait_group_read<0>();
-        if (mistake != kNoBarrierBehind) __syncthreads();
+        else if (mistake != kNoReadWait) ptx::cp_async_bulk_wait_group_read<0>();
+        if (mistake != kNoBarrierAfter) __syncthreads();
     }
     if (mistake != kMatrixReadTooEarly) ptx::cp_async_bulk_wait_group<0>();
     if (threadIdx.x == 0) seen[0] = matrix[0];  // @see
@@ -219,11 +219,12 @@ TEST_F(TensorCopies, MistakesWithStores) {
         {kNoFence, {"no fence_proxy_async() after @fill writes what @store reads"}},
         {kNoBarrierBefore, race("shared", "@fill writes", "@store reads")},
         {kNoReadWait, {"race in shared memory: @fill writes what @store reads"}},
-        {kNoBarrierBehind, race("shared", "@fill writes", "@store reads")},
+        {kNoBarrierAfter, race("shared", "@fill writes", "@store reads")},
         {kNoCommit,
          {"the block ends..cp_async_bulk_wait_group_read()..cp_async_bulk_tensor at @store"}},
         {kLastGroupLeftOut, {"race in shared memory: @fill writes what @store reads"}},
-        {kNoWaitAtEnd, {"race in shared memory: @fill writes what @store reads"}},
+        {kNoWaitAtEnd,
+         {"the block ends..cp_async_bulk_wait_group_read()..cp_async_bulk_tensor at @store"}},
         {kMatrixReadTooEarly, {"race in global memory: @see reads what @store writes"}},
         {kTwoStore,
          {"cp_async_bulk_tensor: thread 0 stores this box, too..@store (block 0, thread 1)",
