@@ -1,6 +1,6 @@
-// An illegal memory access was encountered, in a kernel that worked a moment ago.
-// Seen: crashes
-// Cause: cudaFree() before the launch was meant for another array; this one is freed again at the end.
+// cudaFree() returns cudaErrorInvalidValue for a pointer that cudaMalloc() returned.
+// Seen: fails
+// Cause: an earlier cudaFree() of this pointer was meant for another array; the kernel between the two writes to freed memory.
 // Source: own
 // Says: freed (cudaFree at
 // Says: fails, invalid argument: memory that is freed

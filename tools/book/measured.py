@@ -5,8 +5,8 @@ import programs
 from results import InvalidInput, read
 
 SIZE, RATES_SIZE = 8192, 4096
-# For each word that a stage's facts use for its arithmetic: the row in limits.csv, its name, and the memory from whose
-# bandwidth its loads of global memory are predicted (common/facts.h).
+# The arithmetic of the programs in ladder.csv: for each word that their facts use for it (common/facts.h), the row in
+# limits.csv, its name, and the memory whose bandwidth predicts how fast they load global memory. "" is any other text.
 UNITS = {
     "kWgmma": ("tensor_wgmma", "wgmma on tensor cores", "l2"),
     "kTensor": ("tensor_mma_sync", "mma_sync on tensor cores", "l2"),
@@ -15,14 +15,14 @@ UNITS = {
 
 
 class Results:
-    """A folder's CSVs, each read once. All methods raise InvalidInput."""
+    """A folder's CSVs, read once for each choice of figures. All methods raise InvalidInput."""
 
     def __init__(self, folder):
         self.folder = folder
 
     @functools.lru_cache(None)
     def __call__(self, name, figures=""):
-        """The rows of NAME.csv, which have numbers above 0 in the columns `figures`."""
+        """The rows of NAME.csv, which have numbers above 0, or '-', in the columns `figures`."""
         path = self.folder / f"{name}.csv"
         if not path.exists():
             raise InvalidInput(f"{path}: is missing: './run all' on a GPU writes it")
@@ -59,6 +59,6 @@ def unit(stage):
 
 
 def cycles_per_issue(row):
-    """The warp cycles per issued instruction, by a row of rates.csv: a quarter of an SM's 64 warps shares a scheduler,
-    which issues an instruction in a fraction of its cycles."""
+    """The warp cycles per issued instruction, by a row of rates.csv: the active ones of a scheduler's 16 warps (a
+    quarter of an SM's 64), divided by the instructions that it issues in a cycle."""
     return 16 * row.warps_active_percent / row.issue_active_percent
