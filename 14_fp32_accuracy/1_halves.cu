@@ -4,8 +4,8 @@
 //    to_halves    reads 4 bytes of each float and writes 2, a pass over A and one over B
 //    matmul       11/1_wgmma.cu, but the tile scheduler comes from common/
 //
-// Changed:  (after 11) A and B are floats, which a kernel of its own rounds to halves; C is stored
-//           from registers, where rows of any length are simple.
+// Changed:  (after 11) A and B are floats, which a kernel of its own rounds to halves; groups of the
+//           tile scheduler have 8 rows; the kernel itself asks whether N is even.
 #include "common/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
 #include "common/stage.h"

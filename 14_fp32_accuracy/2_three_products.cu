@@ -1,5 +1,5 @@
 // Three products. A float is split into two halves: hi, the float rounded to a half, and lo, what hi
-// lacks, rounded to a half as well. Together they have 22 bits of the significand, or a few more.
+// lacks, rounded to a half as well. The two differ from the float by at most 2^-23 of it.
 //
 //    x = hi + lo / 2048          lo is kept 2048 times as large: else it underflows for small x
 //    a b = hi hi + (lo hi + hi lo) / 2048 + lo lo / 2048^2, and the last term is dropped
@@ -9,7 +9,7 @@
 // surpassing the FP32 theoretical peak performance", 2022.
 //
 // Changed:  each operand is two matrices of halves; three products; tiles of 128 x 128, because the
-//           accumulators of two such tiles are as many registers as a thread can give.
+//           next step needs registers for three such tiles; three stages, of 64 KiB each.
 #include "common/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
 #include "common/stage.h"
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
 
     const int first_row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
     int stage = 0, parity = 0;
-    // Adds the product of a half of A and a half of B of the stage, or begins a sum with it.
+    // Adds the product of hi or lo of A and hi or lo of B of the stage, or begins a sum with it.
     const auto multiply = [&](auto& acc, int a_half, int b_half, bool adds) {
         for (int s = 0; s < kTileK; s += 16) {
             // In units of 16 bytes: 64 to the next eight rows, 512 to B's next 64 columns.

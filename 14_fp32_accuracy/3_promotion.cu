@@ -1,6 +1,7 @@
-// Promotion. A tensor core truncates each sum that it makes, always downwards, so that over K = 8192
-// the error is a bias of hundreds of units. So the sum of hi hi leaves it after every k-tile, and an
-// ordinary addition, which rounds to the nearest, adds it to the total.
+// Promotion. A tensor core truncates each sum that it makes, always toward zero, so that over K =
+// 8192 the error of positive data is a bias of hundreds of units of the last place. So the sum of hi
+// hi leaves it after every k-tile, and an ordinary addition, which rounds to the nearest, adds it to
+// the total.
 //
 //    registers of a thread for a tile of 128 x 128    64 acc + 64 correction + 64 total
 //    for a tile of 128 x 192                          96 + 96 + 96: more than the 255 it can have
@@ -78,7 +79,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
 
     const int first_row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
     int stage = 0, parity = 0;
-    // Adds the product of a half of A and a half of B of the stage, or begins a sum with it.
+    // Adds the product of hi or lo of A and hi or lo of B of the stage, or begins a sum with it.
     const auto multiply = [&](auto& acc, int a_half, int b_half, bool adds) {
         for (int s = 0; s < kTileK; s += 16) {
             // In units of 16 bytes: 64 to the next eight rows, 512 to B's next 64 columns.

@@ -5,9 +5,9 @@
 //    column of B    times 2^t, likewise
 //    C[i][j]        the sum of the scaled products, times 2^-(s + t)
 //
-// With such scales lo needs no factor of its own: only elements that are 2^17 times as small as the
-// largest of their row or column have less than 22 bits. So all three products have the same unit,
-// and go to one accumulator: first the small ones.
+// With such scales lo needs no factor of its own: only elements that are 2^16 times as small as the
+// largest of their row or column lose more than the last bit. So all three products have the same
+// unit, and go to one accumulator: first the small ones.
 //
 // Changed:  scales; lo is as large as it is; one accumulator for the three products of a k-tile.
 #include "14_fp32_accuracy/split.cuh"
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
 
     const int first_row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
     int stage = 0, parity = 0;
-    // Adds the product of a half of A and a half of B of the stage, or begins a sum with it.
+    // Adds the product of hi or lo of A and hi or lo of B of the stage, or begins a sum with it.
     const auto multiply = [&](auto& acc, int a_half, int b_half, bool adds) {
         for (int s = 0; s < kTileK; s += 16) {
             // In units of 16 bytes: 64 to the next eight rows, 512 to B's next 64 columns.

@@ -5,8 +5,8 @@
 //    128 x 128    64 KiB                 3 x 512 = 1536            43               7.8 of 8
 //    128 x 192    80 KiB                 3 x 768 = 2304            36               5.3 of 6
 //
-// L2 gives each SM some 40 bytes a cycle. But larger tiles also fill the last wave worse, so a launch
-// takes the shape that is faster for its size.
+// L2 is no limit, but traffic takes power, and less of it leaves a higher clock. Larger tiles also
+// fill the last wave worse, so a launch takes the shape that is faster for its size.
 //
 // Changed:  two tile shapes; descriptors advance by constants, as in 11/matmul.cu.
 #include <string>
@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
     const auto B_first = ptx::wgmma_descriptor(shared.Bs[0][kHi], 128, 64, 512);
     uint64_t a = A_first, b = B_first;
     int stage = 0, parity = 0;
-    // Adds the product of a half of A and a half of B of the stage, or begins a sum with it.
+    // Adds the product of hi or lo of A and hi or lo of B of the stage, or begins a sum with it.
     const auto multiply = [&](auto& acc, int a_half, int b_half, bool adds) {
         for (int s = 0; s < kTileK; s += 16)  // along the rows of A, down the rows of B
             ptx::wgmma_m64k16<half, 0, 1>(

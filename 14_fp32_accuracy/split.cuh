@@ -18,14 +18,16 @@ inline __device__ unsigned magnitude(float x) { return __float_as_uint(fabsf(x))
 
 // The exponent of the scale of elements of which the largest has this magnitude; as bits, which are
 // ordered like the floats. The scale of zeros is 1, and so is that of elements among which is an
-// infinity or NaN. 2^127 is the largest float that is a power of two; elements that would need more
-// are subnormal, and have no more bits than the halves.
+// infinity or NaN. 2^127 is the largest float that is a power of two. A largest element below 2^-113
+// would need more. It stays smaller than 2^14, but no bit is lost by that, because the last bit of
+// any float, 2^-149, becomes 2^-22.
 inline __device__ int exponent_of(unsigned largest) {
     if (largest == 0 || largest >= 0x7f800000) return 0;
     return min(kLargest - ilogbf(__uint_as_float(largest)), 127);
 }
 
-// Splits four elements times powers of two. The products and the differences are exact.
+// Splits four elements times powers of two. The differences are exact, and so are the products,
+// unless an element is so small beside the largest that it becomes subnormal.
 inline __device__ void split4(float4 four, const float (&scales)[4], half* hi, half* lo) {
     const float x[4] = {four.x * scales[0], four.y * scales[1], four.z * scales[2],
                         four.w * scales[3]};
