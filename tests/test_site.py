@@ -28,6 +28,17 @@ def book():
     return BUILD / "book"
 
 
+def test_terms_of_a_chapter_are_explained_there_alone():
+    """"scale (of a row or column)" is 14's: 03 draws pictures to a scale."""
+    nodes = pytest.importorskip("docutils.nodes", reason="docutils is missing (python3-myst-parser)")
+    make_site = pytest.importorskip("book.make_site", reason="Sphinx is missing (python3-myst-parser furo)")
+    for chapter, explained in ("03", False), ("14", True):
+        page = nodes.paragraph("", "", nodes.Text("Both are drawn to the same scale."))
+        of_english = make_site.Book(BUILD, "en", [])
+        of_english.explain(page, set(), of_english.of_other_chapters(chapter))
+        assert ("scale" in [each.astext() for each in page.findall(nodes.abbreviation)]) == explained, chapter
+
+
 class Page(html.parser.HTMLParser):
     """The links and the anchors of a page."""
 

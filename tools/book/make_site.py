@@ -51,7 +51,7 @@ WORDS = {
 } | live.WORDS
 # Words of the glossary that mean something else in most sentences, and are therefore not explained.
 ORDINARY = set(
-    "box device guard half harness host issue launch multiply peak request stage step "
+    "box device guard half harness host issue launch multiply peak request share stage step unit "
     "ブロック ステージ ステップ 積和 起動 加载 步骤 启动 阶段".split()
 )
 UNEXPLAINED = nodes.title, nodes.literal, nodes.literal_block, nodes.reference, nodes.table, nodes.raw
@@ -223,7 +223,7 @@ class Book:
             if of_source:  # below a link to it
                 block.parent[block.parent.index(block) - 1]["classes"].append("source")
         if re.match(r"\d\d_|docs/primer", name):
-            self.explain(doctree, set())
+            self.explain(doctree, set(), self.of_other_chapters(name[:2]))
 
     def show_toys(self, page, doctree):
         """Replaces a paragraph that is only a link to a toy by the toy."""
@@ -309,31 +309,47 @@ class Book:
         return views[0] if views else None
 
     @functools.cached_property
+    def translations(self):
+        return translations(self.language)
+
+    def said(self, term, row):
+        """The explanation of a term of the glossary."""
+        own, meaning = row.get(LANGUAGES[self.language], ""), row["meaning"]
+        said = f"{term}: {self.translations.get(meaning, meaning)}"
+        return f"{own} · {said}" if own else said
+
+    def of_other_chapters(self, chapter):
+        """The explanations that hold in another chapter alone: a term such as "scale (of a row or column)" has this
+        meaning where the glossary says that it is seen, and elsewhere mostly another one."""
+        return {
+            self.said(term, row)
+            for term, row in glossary().items()
+            if " (of " in term and (seen := re.match(r"\d\d", row["seen in"])) and seen[0] != chapter
+        }
+
+    @functools.cached_property
     def terms(self):
-        """{word: its meaning in the glossary}. A page in English has English words in every language."""
-        found, in_own = {}, translations(self.language)
+        """{word: its meanings in the glossary}. A page in English has English words in every language."""
+        found = {}
         for term, row in glossary().items():
-            own = row.get(LANGUAGES[self.language], "")
-            said = f"{term}: {in_own.get(row['meaning'], row['meaning'])}"
-            if own:
-                said = f"{own} · {said}"
+            own, said = row.get(LANGUAGES[self.language], ""), self.said(term, row)
             for word in {*re.split("、|[,;] ", re.sub(r" ?\(.*?\)", "", f"{own}、{term}"))}:
                 if len(word) > 1 and not word[0].isdigit() and word not in ORDINARY:
                     found.setdefault(word if word[1].isupper() else word.lower(), []).append(said)
         return found
 
-    def explain(self, node, known):
+    def explain(self, node, known, elsewhere):
         """Explains a term at its first use in each section of a page, with the glossary's meaning. known: the terms
-        that were explained before."""
+        that were explained before. elsewhere: explanations that do not hold on this page."""
         made = []
         for is_text, children in itertools.groupby(node.children, lambda child: isinstance(child, nodes.Text)):
             if is_text:  # of a paragraph
-                made += self.explained("".join(children), known)
+                made += self.explained("".join(children), known, elsewhere)
                 continue
             for child in children:
                 if not isinstance(child, UNEXPLAINED):
                     new = isinstance(child, nodes.section) and isinstance(node.parent, nodes.document)
-                    self.explain(child, set() if new else known)
+                    self.explain(child, set() if new else known, elsewhere)
                 made.append(child)
         node.children = []
         node.extend(made)
@@ -343,12 +359,13 @@ class Book:
         words = "|".join(re.escape(word).replace(r"\ ", r"\s") for word in sorted(self.terms, key=len, reverse=True))
         return re.compile(rf"(?<![A-Za-z0-9_\-ァ-ー])(?:{words})s?(?![A-Za-z0-9_\-ァ-ー])", re.I)
 
-    def explained(self, text, known):
+    def explained(self, text, known, elsewhere):
         made, at = [], 0
         for found in self.pattern.finditer(text):
             word = found[0].replace("\n", " ")
             forms = word, word.lower(), word[:-1], word[:-1].lower()
             said = next((self.terms[each] for each in forms if each in self.terms), [])
+            said = [each for each in said if each not in elsewhere]
             if not known.issuperset(said):
                 known.update(said)
                 made.append(nodes.Text(text[at : found.start()]))
