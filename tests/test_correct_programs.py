@@ -1,5 +1,6 @@
-"""The programs in correct_programs, each correct and in a style that is usual in public code: ./run FILE reports nothing but
-notes. The first line of a program says what is usual in it, and its exit code is 0 only if its result is correct."""
+"""The programs in correct_programs, each correct and in a style that is usual in public code: ./run FILE reports
+nothing but notes. The first line of a program says what is usual in it, and its exit code is 0 only if its result is
+correct."""
 import os
 
 import pytest

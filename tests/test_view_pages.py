@@ -72,7 +72,8 @@ STEPS = (
     (["c"], "[v.event.kind, isCostly(v.event)]", ["shared load", True]),
     (["B"], "[v.event.kind, at === v.index]", ["barrier", True]), (["HOME"], "v.place", "0/0/1/0/1"),
     (["u"], "[v.event.kind, isCostly(v.event)]", ["global load", True]),
-    (["n"] * 9, "v.captionHere === v.captions.length - 1", True), (["N"], "v.captionHere === v.captions.length - 2", True),
+    (["n"] * 9, "v.captionHere === v.captions.length - 1", True),
+    (["N"], "v.captionHere === v.captions.length - 2", True),
     (["RIGHT", "N"], "v.captionHere === v.captions.length - 2", True),
     (["UP", "["], "[v.warp, v.lane]", [7, 31]), (["DOWN", "DOWN", "]", "]"], "[v.warp, v.lane]", [1, 1]),
     (["END"], "v.event === v.events.at(-1)", True), (["u"], "v.find('.none').textContent !== ''", True))

@@ -5,10 +5,12 @@ import pytest
 
 from support import call, program
 
-# Of the instructions by architecture: products that are added at once, bits that are kept. A WMMA product of TF32 is made
-# of instructions of 4 k.
+# Of the instructions by architecture: products that are added at once, bits that are kept. A WMMA product of TF32 is
+# made of instructions of 4 k.
 RULES = {70: (4, 23), 75: (4, 23), 80: (8, 24), 90: (16, 25)}
-SINCE = {"mma_sync half": 70, "mma_sync half (half sums)": 70, "mma_sync bf16": 80, "mma_sync tf32": 80, "wgmma half": 90}
+SINCE = {
+    "mma_sync half": 70, "mma_sync half (half sums)": 70, "mma_sync bf16": 80, "mma_sync tf32": 80, "wgmma half": 90,
+}
 
 
 def found(name, tmp_path, *words):

@@ -161,7 +161,8 @@ class Function:
             if self.opencl:
                 self.add("zero", begin + zeros.start(2), end - 1, "/*", "*/")
             else:
-                self.add("zero", begin, end, "", f" if (INJECTED) memset((void*)&{zeros[1]}, 0xff, sizeof({zeros[1]}));")
+                name = zeros[1]
+                self.add("zero", begin, end, "", f" if (INJECTED) memset((void*)&{name}, 0xff, sizeof({name}));")
         if truth := re.match(r"(?:const )?bool \w+ =", text):
             self.condition(begin + truth.end(), end - 1)
 

@@ -175,7 +175,10 @@ class Mutants:
                 folder = tree(self.chapter, left, word="injected({})")
                 return build(folder, self.chapter, self.program, variant, "-O1"), left
             except Refused as refused:
-                kept = [fault for fault in left if (pathlib.Path(fault.file).name, line_number(fault)) not in refused.lines]
+                def place(fault):
+                    return pathlib.Path(fault.file).name, line_number(fault)
+
+                kept = [fault for fault in left if place(fault) not in refused.lines]
                 if len(kept) == len(left):
                     raise
                 left = kept

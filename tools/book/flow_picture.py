@@ -202,7 +202,8 @@ def road(results):
         numbers = {column: None if cell == "-" else int(cell) for column, cell in cells.items()}
         flows.setdefault(row.stage, []).append(types.SimpleNamespace(**numbers))
     rows = results.stages()
-    return [(rows[stage], tiles) for stage, tiles in sorted(flows.items()) if stage[:2] not in optional and stage in rows]
+    shown = [stage for stage in sorted(flows) if stage[:2] not in optional and stage in rows]
+    return [(rows[stage], flows[stage]) for stage in shown]
 
 
 def index_at(number, of):

@@ -390,7 +390,8 @@ def steps_kept_aside(results):
     for stage in dict.fromkeys(row.stage for row in rows):
         found = [row.percent_of_cublas for row in rows if row.stage == stage]
         ahead, below = sum(each >= 100 for each in found), sum(each < 85 for each in found)
-        yield f"{stage} | {statistics.geometric_mean(found):.1f}% | {ahead} of {len(found)} | {below} | {min(found):.0f}%"
+        mean = statistics.geometric_mean(found)
+        yield f"{stage} | {mean:.1f}% | {ahead} of {len(found)} | {below} | {min(found):.0f}%"
 
 
 @table
