@@ -28,8 +28,8 @@ struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the s
 constexpr int kSharedBytes = sizeof(Shared);  // > 48 KiB: needs an opt-in
 
 __global__ void __launch_bounds__(kConsumers + kProducers, 1)
-    matmul(int M, int N, int K, TileScheduler scheduler, const __grid_constant__ CUtensorMap A,
-           const __grid_constant__ CUtensorMap B, float* C) {
+    matmul(int M, int N, int K, const __grid_constant__ TileScheduler scheduler,
+           const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B, float* C) {
     extern __shared__ __align__(1024) char memory[];
     auto& shared = *reinterpret_cast<Shared*>(memory);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;

@@ -35,10 +35,10 @@ struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the s
 
 template <int kTileN>
 __global__ void __launch_bounds__(kConsumers + kProducers, 1)
-    matmul(int M, int N, int K, TileScheduler scheduler, const __grid_constant__ CUtensorMap A_hi,
-           const __grid_constant__ CUtensorMap A_lo, const __grid_constant__ CUtensorMap B_hi,
-           const __grid_constant__ CUtensorMap B_lo, const int* A_exponents, const int* B_exponents,
-           float* C) {
+    matmul(int M, int N, int K, const __grid_constant__ TileScheduler scheduler,
+           const __grid_constant__ CUtensorMap A_hi, const __grid_constant__ CUtensorMap A_lo,
+           const __grid_constant__ CUtensorMap B_hi, const __grid_constant__ CUtensorMap B_lo,
+           const int* A_exponents, const int* B_exponents, float* C) {
     extern __shared__ __align__(1024) char memory[];
     using Shared = ::Shared<kTileN>;
     constexpr int kStages = Shared::kStages;

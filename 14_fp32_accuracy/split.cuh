@@ -45,8 +45,8 @@ inline __device__ void split4(float4 four, const float (&scales)[4], half* hi, h
 constexpr int kRowThreads = 1024;
 __global__ void split_rows(int columns, int stride, const float* from, half* hi, half* lo,
                            int* exponents) {
-    __shared__ unsigned largest;
-    if (threadIdx.x == 0) largest = 0;
+    extern __shared__ unsigned largest[];  // one for the block
+    if (threadIdx.x == 0) *largest = 0;
     __syncthreads();
     from += size_t(blockIdx.x) * columns;
     unsigned mine = 0;
@@ -56,9 +56,9 @@ __global__ void split_rows(int columns, int stride, const float* from, half* hi,
                    max(max(magnitude(x.x), magnitude(x.y)), max(magnitude(x.z), magnitude(x.w))));
     }
     mine = __reduce_max_sync(~0u, mine);
-    if (threadIdx.x % 32 == 0) atomicMax(&largest, mine);
+    if (threadIdx.x % 32 == 0) atomicMax(largest, mine);
     __syncthreads();
-    const int exponent = exponent_of(largest);
+    const int exponent = exponent_of(*largest);
     if (threadIdx.x == 0) exponents[blockIdx.x] = exponent;
     const float scale = ldexpf(1, exponent);
     const size_t to = size_t(blockIdx.x) * stride;
@@ -114,7 +114,8 @@ struct Halves {
             return;
         lo = hi + size;
         if (is_A) {
-            split_rows<<<rows, kRowThreads>>>(columns, stride, matrix, hi, lo, exponents);
+            split_rows<<<rows, kRowThreads, sizeof(unsigned)>>>(columns, stride, matrix, hi, lo,
+                                                                exponents);
             return;
         }
         auto* const largest = reinterpret_cast<unsigned*>(exponents + scales);
