@@ -109,7 +109,7 @@ def run_steps(folder, cpu):
             if results[-1] == "failed":
                 first_failure = first_failure or code
             show_progress("")
-            print(f"{name:<20}{results[-1]:<8}  {plain(said)}".rstrip(), flush=True)
+            print(f"{name:<22}{results[-1]:<8}  {plain(said)}".rstrip(), flush=True)
     counts = ", ".join(f"{results.count(each)} {each}" for each in ("done", "skipped", "failed"))
     print(f"{counts}. The results, and what the programs printed (log.txt): {folder}")
     return first_failure
