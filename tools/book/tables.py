@@ -353,16 +353,30 @@ def steps(results, chapter):
         yield " | ".join([programs.name(file), changes if file.parent.name == chapter else "", *figures])
 
 
+def mean_of(rows, column):
+    return f"{statistics.geometric_mean(getattr(row, column) for row in rows):.1f}%"
+
+
+def spread_of(rows):
+    """How many are ahead of cuBLAS, how many are below 85% of it, and the least percentage."""
+    found = [row.percent_of_cublas for row in rows]
+    return sum(each >= 100 for each in found), sum(each < 85 for each in found), min(found)
+
+
+def beside_cublas(rows, words=""):
+    """A row of a table for each program, in percent of cuBLAS."""
+    for stage in dict.fromkeys(row.stage for row in rows):
+        own = [row for row in rows if row.stage == stage]
+        ahead, below, least = spread_of(own)
+        mean = mean_of(own, "percent_of_cublas")
+        yield f"{stage}{words} | {mean} | {ahead} of {len(own)} | {below} | {least:.0f}%"
+
+
 def at_drawn_shapes(results, csv):
-    """Programs at shapes drawn at random with a seed, in percent of cuBLAS: CSV_12.csv, and CSV_2027.csv."""
+    """Programs at shapes drawn at random with a seed: CSV_12.csv, and CSV_2027.csv."""
     yield Head("program | geometric mean | ahead | below 85% | least")
     for seed, words in ((12, ""), (2027, ", seed 2027")):
-        rows = results(f"{csv}_{seed}")
-        for stage in dict.fromkeys(row.stage for row in rows):
-            found = [row.percent_of_cublas for row in rows if row.stage == stage]
-            ahead, below = sum(each >= 100 for each in found), sum(each < 85 for each in found)
-            mean = statistics.geometric_mean(found)
-            yield f"{stage}{words} | {mean:.1f}% | {ahead} of {len(found)} | {below} | {min(found):.0f}%"
+        yield from beside_cublas(results(f"{csv}_{seed}"), words)
 
 
 # The lists of shapes that nobody tuned 13 for: the name of the CSV, and what it is called.
@@ -375,23 +389,16 @@ def kept_aside(results):
     yield Head("list | <shapes | of cuBLAS | of the best of cublasLt | ahead of cuBLAS | below 85% | least")
     for name, words in DRAWN.items():
         rows = results(f"../h100/shapes_{name}", "percent_of_cublas percent_of_lt")
-        found = [row.percent_of_cublas for row in rows]
-        means = [statistics.geometric_mean(x) for x in (found, [row.percent_of_lt for row in rows])]
-        ahead, below = sum(each >= 100 for each in found), sum(each < 85 for each in found)
-        mean = " | ".join(f"{each:.1f}%" for each in means)
-        yield f"{words} | {len(rows)} | {mean} | {ahead} | {below} | {min(found):.1f}%"
+        ahead, below, least = spread_of(rows)
+        means = " | ".join(mean_of(rows, column) for column in ("percent_of_cublas", "percent_of_lt"))
+        yield f"{words} | {len(rows)} | {means} | {ahead} | {below} | {least:.1f}%"
 
 
 @table
 def steps_kept_aside(results):
     """The steps of 12 and 13 at `random 50`; the last row is of another call."""
     yield Head("program | of cuBLAS | ahead | below 85% | least")
-    rows = results("../h100/steps_random_50") + results("../h100/shapes_random_50")
-    for stage in dict.fromkeys(row.stage for row in rows):
-        found = [row.percent_of_cublas for row in rows if row.stage == stage]
-        ahead, below = sum(each >= 100 for each in found), sum(each < 85 for each in found)
-        mean = statistics.geometric_mean(found)
-        yield f"{stage} | {mean:.1f}% | {ahead} of {len(found)} | {below} | {min(found):.0f}%"
+    yield from beside_cublas(results("../h100/steps_random_50") + results("../h100/shapes_random_50"))
 
 
 @table
