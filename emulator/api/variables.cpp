@@ -24,17 +24,21 @@ const Symbol* find_named(uintptr_t address) {
     return named ? find_symbol(address) : nullptr;
 }
 
-void note_known(uintptr_t address) {
+// The variable of that name whose address on the device the host does not have, or null.
+const Symbol* find_unknown(uintptr_t address) {
     const Symbol* const variable = find_named(address);
-    if (variable && std::find(known.begin(), known.end(), variable) == known.end())
-        known.push_back(variable);
+    const bool is_known = std::find(known.begin(), known.end(), variable) != known.end();
+    return is_known ? nullptr : variable;
+}
+
+void note_known(uintptr_t address) {
+    if (const Symbol* const variable = find_unknown(address)) known.push_back(variable);
 }
 
 }  // namespace
 
 bool is_name_of_variable(const void* pointer) {
-    const Symbol* const variable = find_named(reinterpret_cast<uintptr_t>(pointer));
-    return variable && std::find(known.begin(), known.end(), variable) == known.end();
+    return find_unknown(reinterpret_cast<uintptr_t>(pointer));
 }
 
 std::string name_of_variable(const void* pointer) {
