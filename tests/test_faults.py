@@ -25,6 +25,7 @@ from support import BUILD, ROOT
 SHAPES = ["7x5x3", "3x7x6", "5x16x9", "5x9x16", "5x16x104", "3x5x250", "129x132x20", "130x257x9", "131x264x104"]
 
 SURVIVES = "SURVIVES"
+SKIPPED = 77  # the exit code of a run that could not try anything
 TEXTS = (".cu", ".cuh", ".h", ".cpp", ".py", ".txt")  # the sources of a program, and the lists of a chapter's tests
 
 # A program on which others depend, because predictions use its results, and its arguments.
@@ -119,10 +120,6 @@ class Subject:
         files = sorted({file for folder in folders for file in folder.rglob("*") if file.suffix in TEXTS})
         tests = (pathlib.Path(__file__), ROOT / "tests/large_indices.cpp", BUILD / "emulated.json")
         return unchanged.hash_of(*tests, *files)
-
-
-# The exit code of a run that could not try anything.
-SKIPPED = 77
 
 
 def last_line(run):
