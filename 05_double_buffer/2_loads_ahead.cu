@@ -8,7 +8,7 @@
 //
 //    Time runs to the right, one k-tile from | to |. T0 is the current k-tile, T1 the next one.
 //
-// Changed:  loads one k-tile ahead; stores before multiply kStoreAt; barrier before the last one.
+// Changed:  loads one k-tile ahead; stores before k-block kStoreAt; barrier before the last one.
 #include "common/stage.h"
 #include "common/vector_access.cuh"  // load4, store4
 
@@ -18,7 +18,7 @@ constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kTileK = 8;  // extent of the tiles along k
-constexpr int kStoreAt = 4;  // store before this multiply: five multiplies after the loads
+constexpr int kStoreAt = 4;  // store before this k-block: five k-blocks after the loads
 constexpr int kPad = 4;  // keeps even and odd lanes of the transposing store 16 banks apart
 
 static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 4 * kThreads,

@@ -1,4 +1,4 @@
-// The fragments of each multiply, its 8 + 8 operands, are read while the one before is computed.
+// The fragments of each k-block, its 8 + 8 operands, are read while the one before is computed.
 // Now everything is fetched before it is needed, the tiles and the fragments.
 //
 //    multiply  0   1   2   3   4   5   6   7   | 0   1   2   3   4  ...  outer product As[s] Bs[s]
@@ -8,9 +8,9 @@
 //    barrier                               |   |                         T1 is stored, T0 was read
 //
 //    Time runs to the right, one k-tile from | to |. T0 is the current k-tile, T1 the next one.
-//    0' is multiply 0 of the next k-tile.
+//    0' is k-block 0 of the next k-tile.
 //
-// Changed:  a and b exist twice; load_fragments reads them one multiply ahead.
+// Changed:  a and b exist twice; load_fragments reads them one k-block ahead.
 #include "common/stage.h"
 #include "common/vector_access.cuh"  // load4, store4
 
@@ -20,7 +20,7 @@ constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kTileK = 8;  // extent of the tiles along k
-constexpr int kStoreAt = 4;  // store before this multiply: five multiplies after the loads
+constexpr int kStoreAt = 4;  // store before this k-block: five k-blocks after the loads
 constexpr int kPad = 4;  // keeps even and odd lanes of the transposing store 16 banks apart
 
 static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 4 * kThreads,

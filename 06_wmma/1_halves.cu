@@ -1,6 +1,6 @@
 // A and B are stored in FP16 (half): they take half the bytes, and a 16-byte load brings eight
 // elements. They are converted to FP32 on the way to shared memory; the arithmetic is still 05's: a
-// multiply is what a thread does for one k of the k-tile, 8 x 8 multiply-adds.
+// k-block is one value of k, for which a thread does 8 x 8 multiply-adds.
 //
 // Changed:  half; load8; k-tiles of 16 (still 16 bytes of A and of B a thread); kStoreAt 8; no kPad.
 #include <cuda_fp16.h>
@@ -14,7 +14,7 @@ constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kTileK = 16;  // extent of the tiles along k
-constexpr int kStoreAt = 8;  // store before this multiply: nine multiplies after the loads
+constexpr int kStoreAt = 8;  // store before this k-block: nine k-blocks after the loads
 
 static_assert(kTileM * kTileK == 8 * kThreads && kTileN * kTileK == 8 * kThreads,
               "per k-tile a thread loads 8 elements of A and 8 of B");

@@ -1,12 +1,12 @@
-// Larger k-tiles: 32 values of k, which are two multiplies (CUTLASS: k-blocks) of 16, so that a
-// warp passes half as many barriers.
+// Larger k-tiles: 32 values of k, which are two k-blocks of 16, so that a warp passes half as many
+// barriers.
 //
 //    multiply  0   1   | 0   1   | 0   1   ...   each 16 values of k
 //    a, b      0   1   | 0   1   | 0   1         shared memory -> fragments
 //    copy      T2      | T3      | T4            global memory -> the stage read last
 //    barrier           |         |               T1 has arrived, T0 was read (T0: the first k-tile)
 //
-// Changed:  k-tiles of 32, two multiplies between barriers; the first one starts all six copies.
+// Changed:  k-tiles of 32, two k-blocks between barriers; the first one starts all six copies.
 #include <cuda_pipeline.h>
 #include <mma.h>
 

@@ -14,7 +14,7 @@ constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kTileK = 8;  // extent of the tiles along k
-constexpr int kStoreAt = 4;  // store before this multiply: five multiplies after the loads
+constexpr int kStoreAt = 4;  // store before this k-block: five k-blocks after the loads
 constexpr int kPad = 4;  // keeps even and odd lanes of the transposing store 16 banks apart
 
 static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 8 * kThreads,

@@ -1,4 +1,4 @@
-// Fragments are read one multiply ahead, while the tensor cores work on the ones before. Only one
+// Fragments are read one k-block ahead, while the tensor cores work on the ones before. Only one
 // block fits on an SM, so no other block would keep its tensor cores busy meanwhile.
 //
 //    multiply  0   1   | 0   1   | 0   1   ...   each 16 values of k
@@ -7,9 +7,9 @@
 //    barrier       |   |     |   |     |         T1 has arrived, T0 was read
 //
 //    Time runs to the right, one k-tile from | to |. T0 is the current k-tile, T1 the next one.
-//    0' is multiply 0 of the next k-tile, 0" that of the one after it.
+//    0' is k-block 0 of the next k-tile, 0" that of the one after it.
 //
-// Changed:  fragments of the next multiply are read during this one; the barrier comes before it.
+// Changed:  fragments of the next k-block are read during this one; the barrier comes before it.
 #include <cuda_pipeline.h>
 #include <mma.h>
 

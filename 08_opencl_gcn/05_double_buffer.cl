@@ -1,14 +1,14 @@
 // 05_double_buffer: the tiles are fetched one k-tile before they are multiplied. There are two sets of tiles. While one set is
 // multiplied, the next tiles go from global memory into registers, and from there into the other set.
 //
-//    multiply   0 1 2 3 4 5 6 7      | 0 1 2 3 4 5 6 7      |       8 multiplies a k-tile, from buffer 0, then from buffer 1
+//    multiply   0 1 2 3 4 5 6 7      | 0 1 2 3 4 5 6 7      |       8 k-blocks a k-tile, from buffer 0, then from buffer 1
 //    load       T1                   | T2                   |       global memory -> registers
 //    store                        T1 |                   T2 |       registers -> the other buffer
 //    barrier                         |                      |       once a k-tile: T1 is complete, T0 has been read
 //
 //    T0, T1, T2 are the first, second and third k-tile.
 //
-// Changed:  As and Bs exist twice; loads a k-tile ahead, stores after the multiplies; one barrier a k-tile.
+// Changed:  As and Bs exist twice; loads a k-tile ahead, stores after the k-blocks; one barrier a k-tile.
 // See also: 05_double_buffer/matmul.cu; Fixstars slides 50 and 57 to 59 (slide 57 shows no barrier and reads a tile past K)
 
 enum { kThreadM = 8 };  // rows of C per work-item

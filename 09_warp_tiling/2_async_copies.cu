@@ -1,5 +1,5 @@
 // The tiles are copied to shared memory without passing through registers: asynchronous copies.
-// They are issued at multiply 0, and the thread waits for them before the barrier at multiply 7.
+// They are issued at k-block 0, and the thread waits for them before the barrier at k-block 7.
 //
 //    multiply  0   1   2   3   4   5   6   7   | 0   1   2   3   4  ...  outer product As[s] Bs[s]
 //    a, b      1   2   3   4   5   6   7   0'  | 1'  2'  3'  4'  5' ...  shared memory -> registers
