@@ -181,6 +181,20 @@ def test_opens_where_there_is_something_to_see(stage, shown):
         v.find(`[data-do=${kind}]`).hidden !== v.blocks.flat(2).some(WANTED[kind]))""")
 
 
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_canvas_is_no_higher_than_browsers_draw(stage, shown):
+    """At each explanation, and at the first event of each kind. Above 32,767 pixels some browsers draw nothing."""
+    page = shown(record_of(stage))
+    assert ask(page, """v.blocks.flatMap((warps, block) => warps.flatMap((events, warp) => {
+        const firsts = [...new Set(events.map(e => e.kind))].map(kind => events.findIndex(e => e.kind === kind));
+        const explained = v.captions.flatMap(each => !block && each.warp === warp ? [each.index] : []);
+        return (warp % 4 ? explained : [...firsts, ...explained]).flatMap(index => {
+            v.go(block, warp, index, 0);
+            return [...v.root.querySelectorAll("canvas")].filter(each => each.height > 32000).map(each => each.height);
+        });
+    }))""") == []
+
+
 def test_numbers_are_of_one_kind(shown):
     """The numbers of a request are its wavefronts, one for each 16 bytes that a lane accesses; those of a copy, or of
     what tensor cores read, are the chunks."""

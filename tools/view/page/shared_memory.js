@@ -1,5 +1,9 @@
 // The panel of shared memory: banks, words and wavefronts.
 
+// Of a kernel with more lines of shared memory than these only those that an event accesses are drawn, because browsers
+// draw nothing on a canvas above 32,767 pixels. 384 lines are 48 KB, the most that a kernel can declare.
+const MOST_LINES = 48 * 1024 / LINE;
+
 addMethods(View, {
   // Replays one wavefront after the other, then shows all at once again. A further call goes on to the next one
   // immediately.
@@ -53,11 +57,12 @@ addMethods(View, {
     this.find(".cells select").disabled = !e.access || e.global;
     this.asked = now.size;
     this.pieces = pieces.size;
-    const words = [...pieces.keys(), ...this.folded ? now.keys() : []];
-    const all = this.linesOfArrays(), lit = new Set(words.map(word => Math.floor(word * WORD / LINE)));
-    if (this.hideBanks(all, lit)) return;
+    const all = this.linesOfArrays(), short = this.folded || all.length > MOST_LINES;
+    const words = [...pieces.keys(), ...short ? now.keys() : []];
+    const lit = new Set(words.map(word => Math.floor(word * WORD / LINE)));
+    if (this.hideBanks(all, lit, short)) return;
     this.tellBanks(now);
-    this.rows = this.chosenRows(all, lit, pieces);
+    this.rows = this.chosenRows(all, lit, pieces, short);
     const sheet = { now, pieces, earlier: this.wordsBefore(), shows: this.find(".cells select").value,
       ...this.measuredBanks(), names: this.rows.map(row => this.rowName(row)) };
     this.drawBankNumbers(sheet);
@@ -83,9 +88,9 @@ addMethods(View, {
   },
 
   // Hides the parts of the panel that have nothing to show. Returns whether it has no banks.
-  hideBanks(all, lit) {
+  hideBanks(all, lit, short) {
     const e = this.event, asks = e.access && !e.global, title = this.find(".banks-title");
-    const hidden = !all.length || this.folded && !lit.size && (e.global || all.length > 32);
+    const hidden = !all.length || short && !lit.size && (e.global || all.length > 32);
     const idle = hidden && this.steady && !e.access;
     this.find(".banks").hidden = this.find(".bank-numbers").hidden = hidden;
     title.hidden = hidden && !idle;
@@ -123,11 +128,11 @@ addMethods(View, {
     return earlier;
   },
 
-  // Both operands of a product, close together; if there is little room, only rows that are accessed, and a few beside
-  // them. nth: the row's place in its array.
-  chosenRows(all, lit, pieces) {
-    const asks = this.event.access && !this.event.global, beside = this.folded && lit.size < 9 ? 2 : 0;
-    const few = this.folded ? all.length > 16 && lit.size : this.product && !asks;
+  // Both operands of a product, close together; with `short` only rows that are accessed, and a few beside them. nth:
+  // the row's place in its array.
+  chosenRows(all, lit, pieces, short) {
+    const asks = this.event.access && !this.event.global, beside = short && lit.size < 9 ? 2 : 0;
+    const few = short ? all.length > 16 && lit.size : this.product && !asks;
     let rows = all.filter((_, i) =>
       !few || all.slice(Math.max(0, i - beside), i + beside + 1).some(({ line }) => lit.has(line)));
     if (this.folded && rows.length > 32) rows = this.onceOf(rows, pieces);
