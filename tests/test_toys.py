@@ -215,6 +215,24 @@ def test_barrier(shown):
                 left = max(before, issued + latency) if buffers == 2 else before
 
 
+def test_barrier_shows_what_it_says(shown):
+    """The scheduler's line is red for as much of its length as the sentence says, and for as much of it as of a long
+    time."""
+    settings = [*itertools.product(range(1, 5), (1, 2, 4, 8), (1, 2), (64, 352, 640, 928))]
+    found = ask(shown("barrier.html", width=880), f"""{json.dumps(settings)}.map(([blocks, depth, buffers, latency]) => {{
+        const state = {{ blocks, depth, buffers, latency }}, later = [60000, 120000];
+        set(state);
+        const wide = kind => [...document.querySelectorAll(`#figure rect.${{kind}}[y="3"]`)].reduce((sum, each) =>
+            sum + each.width.baseVal.value, 0);
+        const all = barrierTimeline(state, later[1] + 5000).flatMap(each => each.parts).filter(each =>
+            each.kind === "multiply" && each.from >= later[0] && each.from < later[1]).length * MULTIPLY;
+        return [+find("#says strong").textContent.match(/\\d+/)[0], 100 * wide("now") / (wide("now") + wide("bad")),
+            100 * all / (later[1] - later[0])];
+    }})""")
+    for setting, (said, drawn, long) in zip(settings, found, strict=True):
+        assert abs(said - drawn) < 1 and abs(said - long) < 2, (setting, said, drawn, long)
+
+
 def said(page):
     """The numbers in the toy's first sentence."""
     return ask(page, "find('#says strong').textContent.match(/\\d+/g).map(Number)")
