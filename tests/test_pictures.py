@@ -1,10 +1,12 @@
 """Each picture in docs/pictures is in the book, with its title as the text for those who can't see it."""
+import itertools
+import math
 import re
 import xml.etree.ElementTree
 
 import pytest
 
-from book import flow_picture, plot
+from book import colours, plot, svg
 from book.measured import SIZE, Results
 from records import record_of
 from results import read
@@ -21,6 +23,15 @@ def test_in_the_book():
                         for tag in ("title", "desc"))
         assert about and (title, file.stem) in sum(shown.values(), []), file.name
     assert not [page for page in shown if page.name == "README.md" and not shown[page]]
+
+
+def test_every_class_has_a_style():
+    """A box with another one would be black."""
+    for file in [*ROOT.glob("docs/pictures/*.svg"), *ROOT.glob("docs/results/*/*.svg")]:
+        style, *rest = re.split("(?<=</style>)", file.read_text())
+        used = set(" ".join(re.findall(r'class="([^"]*)"', "".join(rest))).split())
+        plain = {"step", "index", *(f"on-{fill}" for fill in svg.FILLS if "pale" in fill)}
+        assert used <= plain | set(re.findall(r"\.([a-z][\w-]*)", style)), file.name
 
 
 def test_bars_show_the_predictions():
@@ -68,22 +79,45 @@ def test_the_first_picture_moves_as_recorded(file):
     assert file.stat().st_size < 150000 and "<script" not in file.read_text()
 
 
-@pytest.mark.parametrize("scheme", flow_picture.COLOURS)
-def test_the_first_picture_can_be_seen(scheme):
-    """Marks differ from the card by a contrast of 3 at least."""
-    colours = {name: bright(colour) for name, colour in re.findall(r"--(\w+):#(\w+)", {
-        "light": flow_picture.LIGHT, "dark": flow_picture.DARK}[scheme])}
-    for name in ("a", "b", "c", "bar", "lesser", "ink"):
-        low, high = sorted((colours[name], colours["card"]))
-        assert (high + .05) / (low + .05) >= (4.5 if name in ("lesser", "ink", "bar") else 3), name
+@pytest.mark.parametrize("scheme", ("LIGHT", "DARK"))
+def test_colours_can_be_told_apart(scheme):
+    """Marks differ from paper by a contrast of 3 at least, text by 4.5, on what is filled as well. A, B and C differ by
+    more than a shade for those who see no green, or no red."""
+    of = dict(re.findall(r"--([\w-]+): (#\w+)", getattr(colours, scheme)))
+    wanted = {(text, back): 4.5 for text in ("ink", "lesser", "full", "wait") for back in ("paper", "idle")}
+    wanted |= {(name, "paper"): 4.5 for name in "abc"} | {("edge", "paper"): 3}
+    wanted |= {("ink", f"{name}-pale"): 4.5 for name in ("full", "a", "b", "c", "wait")}
+    low = {pair for pair, least in wanted.items() if contrast(*(of[name] for name in pair)) < least}
+    near = {(one, other, lacking) for lacking, seen in SEEN.items() for one, other in itertools.combinations("abc", 2)
+            if math.dist(lab(of[one], seen), lab(of[other], seen)) < 25}
+    assert not low and not near
 
 
-def bright(colour):
-    """The relative luminance of a colour such as fff or 0072b2."""
-    whole = colour if len(colour) == 6 else re.sub("(.)", r"\1\1", colour)
-    parts = [int(each, 16) / 255 for each in re.findall("..", whole)]
-    linear = (each / 12.92 if each <= .04 else ((each + .055) / 1.055) ** 2.4 for each in parts)
-    return sum(weight * each for weight, each in zip((.2126, .7152, .0722), linear))
+# What is seen of red, green and blue light without the cones for green, or for red: Machado et al. 2009, severity 1.
+SEEN = {
+    "green": ((.367322, .860646, -.227968), (.280085, .672501, .047413), (-.011820, .042940, .968881)),
+    "red": ((.152286, 1.052583, -.204868), (.114503, .786281, .099216), (-.003882, -.048116, 1.051998)),
+}
+
+
+def light(colour):
+    """Red, green and blue of a colour such as #0072b2, as shares of their light."""
+    parts = [int(each, 16) / 255 for each in re.findall("[0-9a-f]{2}", colour)]
+    return [each / 12.92 if each <= .04 else ((each + .055) / 1.055) ** 2.4 for each in parts]
+
+
+def contrast(one, other):
+    low, high = sorted(sum(map(float.__mul__, (.2126, .7152, .0722), light(each))) for each in (one, other))
+    return (high + .05) / (low + .05)
+
+
+def lab(colour, seen):
+    """The colour in CIELAB, where distances are about as large as they look."""
+    rgb = [min(1, max(0, sum(map(float.__mul__, row, light(colour))))) for row in seen]
+    to_xyz = (.4339, .3762, .1899), (.2126, .7152, .0722), (.0177, .1095, .8728)  # white is 1, 1, 1
+    x, y, z = (each ** (1 / 3) if each > .008856 else 7.787 * each + 16 / 116 for each in (
+        sum(map(float.__mul__, row, rgb)) for row in to_xyz))
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 
 
 def test_the_descriptors_are_those_of_the_kernel():

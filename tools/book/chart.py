@@ -7,22 +7,16 @@ from book import svg
 LEFT, RIGHT = 20, 430  # the margins
 
 
-def strokes(colours):
-    card, _, lesser, _, *fills = colours.split()
-    return f".faint,.fleck{{stroke:{lesser}}}.bold,.dot{{stroke:{fills[3]}}}.halo{{stroke:{card}}}"
-
-
 class Chart(svg.Svg):
     style = (
         svg.STYLE
-        + ".bold,.dot,.faint,.fleck{fill:none;stroke-linejoin:round;stroke-linecap:round}.bold{stroke-width:2.5}"
-        ".dot{stroke-width:9}.fleck{stroke-width:5}.halo{stroke-width:3;paint-order:stroke}"
-        + strokes(svg.LIGHT)
-        + f"@media(prefers-color-scheme:dark){{{strokes(svg.DARK)}}}"
+        + ".bold,.dot,.faint,.fleck{fill:none;stroke-linejoin:round;stroke-linecap:round;stroke:var(--full)}"
+        ".faint,.fleck{stroke:var(--lesser)}.bold{stroke-width:2.5}.dot{stroke-width:9}.fleck{stroke-width:5}"
+        ".halo{stroke:var(--paper);stroke-width:3;paint-order:stroke}.before{opacity:.5}"
     )
 
     def __init__(self, title):
-        super().__init__(title, LEFT + RIGHT, 600)
+        super().__init__(title, LEFT + RIGHT)
 
     def tag(self, x, y, text, css=""):
         """Writes a label that may lie over lines and is not part of the description; `y` is its middle."""

@@ -10,7 +10,7 @@ import re
 import string
 import types
 
-from book import pages, svg
+from book import colours, pages
 from book.measured import SIZE, UNITS, unit
 from book.tables import idea_of
 from languages import translated
@@ -42,18 +42,6 @@ C = 116, 153  # the corner of C
 K_TILE, GAP = 14, 2  # the room of a k-tile in A and in B, and the gap after it
 SHARED = 292, 57, 138, 171  # the panel of shared memory
 BAR = 274  # the top of the bar that shows the speed
-# Of A, B and C, and of the bar.
-COLOURS = {"light": "#0072b2 #c2570c #1b7f5c #46586b", "dark": "#6cb8f0 #f2a65e #52d3a4 #a9bacb"}
-
-
-def variables(palette, colours):
-    card, ink, lesser, grid, idle, *_ = palette.split()
-    a, b, c, bar = colours.split()
-    named = {"card": card, "ink": ink, "lesser": lesser, "grid": grid, "idle": idle, "a": a, "b": b, "c": c, "bar": bar}
-    return "; ".join(f"--{name}:{colour}" for name, colour in named.items())
-
-
-LIGHT, DARK = variables(svg.LIGHT, COLOURS["light"]), variables(svg.DARK, COLOURS["dark"])
 
 
 def style(chapters, lengths):
@@ -61,7 +49,7 @@ def style(chapters, lengths):
     cycle, beat = BEAT * BEATS, 100 / BEATS
     numbers = {"left": LEFT, "beat": BEAT, "cycle": cycle, "every": cycle * chapters, "share": 100 / chapters,
                "grown": 12 / chapters, "still": cycle * (chapters - 1) + 3.6 * BEAT}
-    fills = {"light": LIGHT, "dark": DARK, **{name: f"{number:g}" for name, number in numbers.items()}}
+    fills = {"light": colours.LIGHT, "dark": colours.DARK, **{name: f"{number:g}" for name, number in numbers.items()}}
     text = re.sub(r"(?s)/\*.*?\*/", "", (THEME / "flow.css").read_text())
     rules = [re.sub(r"\s+", " ", string.Template(text).substitute(fills))]
     move = "transform: translate(var(--x), var(--y)) scale(var(--s))"

@@ -24,7 +24,7 @@ from sphinx.search import SearchLanguage, languages as search_languages
 
 import process
 import view
-from book import live, pages, shared_pages
+from book import colours, live, pages, shared_pages
 from book.pages import on_top, place
 from languages import LANGUAGES, glossary, translations
 from programs import ROOT
@@ -394,7 +394,7 @@ class Book:
                 for folder, name in SCRIPTS
                 for file in (folder / f"{name}.css", folder / f"{name}.js")
             ],
-            "html_css_files": [f"{name}.css" for _, name in SCRIPTS],
+            "html_css_files": ["colours.css", *(f"{name}.css" for _, name in SCRIPTS)],
             "html_js_files": [f"{name}.js" for _, name in SCRIPTS],
             "templates_path": [str(THEME)],
             "html_sidebars": {
@@ -427,6 +427,7 @@ class Book:
             app.connect("doctree-read", self.read, priority=1)
             app.connect("html-page-context", self.set_context)
             app.build()
+        (self.out / self.language / "_static/colours.css").write_text(colours.OF_SITE)
         mend_furo(self.out / self.language / "_static")
         toys = self.out / self.language / "docs/toys"
         shutil.copytree(ROOT / "docs/toys", toys)

@@ -1,12 +1,11 @@
-"""The pictures in docs/pictures that show figures of results. The others there are only SVG files.
-
-Each picture is a function that returns the drawing, and a line that names its sources.
+"""The pictures in docs/pictures. One that shows figures of results is a function here, which returns the drawing, and a
+line that names its sources. The others are only SVG files, of which the style is written anew.
 """
 import re
 
 from book.chart import RIGHT, Axes, Chart
 from book.measured import Results, cycles_per_issue
-from book.svg import Svg
+from book.svg import Svg, restyled
 from programs import ROOT
 
 RESULTS = Results(ROOT / "docs/results/h200")
@@ -33,21 +32,21 @@ def memory():
     for number, (name, size, kind, tb) in enumerate(rows):
         y = 84 + 38 * number
         if number > 2:  # shared by all SMs
-            svg.box(20, y, 106, 30, 2, name, "edge", "middle")
+            svg.box(20, y, 106, 30, "full-pale", name, "edge", "middle")
         else:
-            svg.box(23, y, 100, 30, 1, name, "edge", "middle")
+            svg.box(23, y, 100, 30, None, name, "grid", "middle")
         if size:
             svg.text(138, y + 19, size)
-        for x, value, scale, digits in ((208, cycles.get(kind), 0.085, 0), (304, tb, 2.1, 1)):
+        for x, fill, value, scale, digits in ((208, "wait", cycles.get(kind), 0.085, 0), (304, "full", tb, 2.1, 1)):
             if value is None:
                 svg.text(x, y + 19, "not measured", "lesser")
             else:
-                svg.box(x, y + 5, scale * value, 20, 3)
+                svg.box(x, y + 5, scale * value, 20, fill)
                 svg.text(x + scale * value + 6, y + 19, f"{value:.{digits}f}")
     svg.line("M126 128h6v56h-6")
     svg.text(138, 153, "together")
     svg.text(138, 168, "256 KB")
-    svg.legend(y + 42, (1, "each SM has its own"), (2, "one for all SMs"))
+    svg.legend(y + 42, (None, "each SM has its own"), ("full-pale", "one for all SMs"))
     return svg, "Measured on an H200; capacities of an SM and of L2: NVIDIA's figures."
 
 
@@ -80,11 +79,11 @@ def slots():
     share = round(100 * loop.loop_multiply_adds / (loop.loop_multiply_adds + loop.loop_others))
     multiply, x = round(share * used / 100), 20
     svg = Svg("02: how the issue slots are used")
-    for fill, percent in ((3, multiply), (1, used - multiply), (0, 100 - used)):
+    for fill, percent in (("full", multiply), ("full-pale", used - multiply), ("wait", 100 - used)):
         svg.box(x, 46, 3.88 * percent, 36, fill, f"{percent}%", "grid", "title middle")
         x += 3.88 * percent
-    svg.legend(96, (3, "a multiply-add is issued"), (1, "another instruction is issued"))
-    svg.legend(118, (0, "nothing is issued"))
+    svg.legend(96, ("full", "a multiply-add is issued"), ("full-pale", "another instruction is issued"))
+    svg.legend(118, ("wait", "nothing is issued"))
     svg.text(20, 156, f"{used}% of the slots are used. {share}% of these instructions are")
     svg.text(20, 172, f"multiply-adds: {share / 100} x {used / 100} = {multiply / 100}.")
     return svg, "Measured with ncu (rates.csv); share of the loop: ablation.csv."
@@ -101,20 +100,20 @@ def time():
     multiply = blocks * warps * 64 // 4
     svg, wide = Svg("03: one pass of the loop over k, to scale"), 388 / iteration
     waits = [
-        (2, executed * rates.waiting_long_scoreboard, "global\nmemory"),
-        (2, executed * rates.waiting_short_scoreboard, "shared\nmemory"),
-        (4, executed * rates.waiting_barrier, "barrier"),
+        ("wait", executed * rates.waiting_long_scoreboard, "global\nmemory"),
+        ("wait", executed * rates.waiting_short_scoreboard, "shared\nmemory"),
+        ("wait", executed * rates.waiting_barrier, "barrier"),
     ]
     rows = [
         ("A warp, while one k passes", waits, "all else"),
-        (f"L1 and shared memory, for {blocks} blocks", [(3, unit, "busy")], "idle"),
-        (f"Multiply-adds of {blocks} blocks", [(3, multiply, "busy")], "idle"),
+        (f"L1 and shared memory, for {blocks} blocks", [("full", unit, "busy")], "idle"),
+        (f"Multiply-adds of {blocks} blocks", [("full", multiply, "busy")], "idle"),
     ]
     for number, (head, parts, others) in enumerate(rows):
         x, y = 20, 54 + 78 * number
         svg.text(x, y, head, "strong")
         rest = iteration - sum(cycles for _, cycles, _ in parts)
-        for fill, cycles, name in [*parts, (0, rest, others)]:
+        for fill, cycles, name in [*parts, ("idle", rest, others)]:
             svg.box(x, y + 8, wide * cycles, 46, fill, f"{name}\n{cycles:.0f}", "grid", "middle")
             x += wide * cycles
     svg.text(20, 284, f"A bar is {iteration:,.0f} cycles: {executed} instructions, {each:.2f} cycles each.")
@@ -135,9 +134,9 @@ def waves():
         y, allocated = 104 + 50 * number, -(-int(registers) // 4) * 4
         svg.text(20, y - 7, name, "strong")
         svg.text(404, y - 7, "1 wave" if waves == "1" else f"{waves} waves", "end")
-        svg.box(20, y, 1.5 * 256, 24, 0)
+        svg.box(20, y, 1.5 * 256, 24, "idle")
         for wave in range(int(waves)):
-            svg.box(20 + 1.5 * allocated * wave, y, 1.5 * allocated, 24, 1, registers, "edge")
+            svg.box(20 + 1.5 * allocated * wave, y, 1.5 * allocated, 24, "full-pale", registers, "edge")
     return svg, "docs/results/gcn.txt. VGPRs are allocated in fours, at most 10 waves."
 
 
@@ -151,18 +150,18 @@ def split():
         svg.box(20 + wide * (largest - first), y, wide * count, 26, fill, text, "edge", "middle")
 
     svg.text(20, 58, "A float from 1/2 to 1, and its two halves", "strong")
-    bits(66, -1, of_float, 0, f"{of_float} bits")
-    bits(96, -1, of_half, 1, "hi, 11 bits")
-    bits(96, -1 - of_half, of_half, 1, "lo, 11 bits")
+    bits(66, -1, of_float, "idle", f"{of_float} bits")
+    bits(96, -1, of_half, "full-pale", "hi, 11 bits")
+    bits(96, -1 - of_half, of_half, "full-pale", "lo, 11 bits")
     for y, exponent, head in ((156, 10, "A sum from 1024 to 2048, and one more hi hi"),
                               (252, 3, "A sum from 8 to 16, as in one k-tile")):
         kept = of_float + extra + min(-1 - exponent, 0)  # of the product
         svg.text(20, y - 8, head, "strong")
-        bits(y, exponent, of_float, 3, f"the sum, {of_float} bits")
-        bits(y, exponent - of_float, extra, 0, f"+{extra}")
-        bits(y + 30, -1, min(kept, 2 * of_half), 1, f"{min(kept, 2 * of_half)} bits are added")
+        bits(y, exponent, of_float, "c", f"the sum, {of_float} bits")
+        bits(y, exponent - of_float, extra, "idle", f"+{extra}")
+        bits(y + 30, -1, min(kept, 2 * of_half), "full-pale", f"{min(kept, 2 * of_half)} bits are added")
         if kept < 2 * of_half:
-            bits(y + 30, -1 - kept, 2 * of_half - kept, 2, "fall off")
+            bits(y + 30, -1 - kept, 2 * of_half - kept, "wait", "fall off")
     svg.text(20, 332, "A bit stands at the place of its weight. A tensor core of an H100 keeps")
     svg.text(20, 348, f"{extra} bits behind those of a float, truncates, and adds.")
     return svg, "The rules: emulator/include/tensor_core.h."
@@ -174,5 +173,8 @@ PICTURES = {"00_memory": memory, "00_roof": roof, "02_slots": slots, "03_time": 
 
 def drawn():
     """{file: its text}"""
-    made = {name: draw() for name, draw in PICTURES.items()}
-    return {ROOT / f"docs/pictures/{name}.svg": svg.render(source) for name, (svg, source) in made.items()}
+    texts = {file: restyled(file.read_text()) for file in (ROOT / "docs/pictures").glob("*.svg")}
+    for name, draw in PICTURES.items():
+        svg, source = draw()
+        texts[ROOT / f"docs/pictures/{name}.svg"] = svg.render(source)
+    return texts

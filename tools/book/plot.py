@@ -22,16 +22,16 @@ from results import Figure, InvalidInput, write_whole
 # LDS blocking (slide 53).
 SLIDES = (("slide 43", 567), ("slide 53", 2018), ("slide 56", 5141), ("slide 58", 6351))
 FURY_X = 8601.6
-# Why a warp stalls: the column of rates.csv, and the fill, the same for reasons of one kind. The rest is "other".
+# Why a warp stalls: the column of rates.csv, and the fill. The rest is "other".
 FILLS = {
-    "not_selected": 0,
-    "wait": 1,
-    "math_pipe_throttle": 1,
-    "dispatch_stall": 1,
-    "barrier": 4,
-    "lg_throttle": 2,
-    "short_scoreboard": 2,
-    "long_scoreboard": 2,
+    "not_selected": "idle",
+    "wait": "full-pale",
+    "math_pipe_throttle": "full-pale",
+    "dispatch_stall": "full-pale",
+    "barrier": "wait",
+    "lg_throttle": "wait",
+    "short_scoreboard": "wait",
+    "long_scoreboard": "wait",
 }
 
 
@@ -67,14 +67,14 @@ def bars(results):
         for row in last:
             y += 26
             chart.text(144, y + 15, row.stage, "end")
-            chart.box(150, y + 2, round(x(row.gflops) - 150, 1), 18, 3)
+            chart.box(150, y + 2, round(x(row.gflops) - 150, 1), 18, "full")
             times = f"{rows[0].stage[:2]} is {rows[0].gflops / row.gflops:.1f} times as fast"
             chart.tag(x(row.gflops) + 6, y + 11, f"{row.gflops:T} on this scale; {times}", "small")
         for row in rows:
             y += 26
             end = x(row.gflops)
             chart.text(144, y + 15, row.stage, "end")
-            chart.box(150, y + 2, round(end - 150, 1), 18, 3)
+            chart.box(150, y + 2, round(end - 150, 1), 18, "full")
             predicted = x(row.predicted_gflops)
             beyond = f"M{end:.1f} {y + 4}H{predicted:.1f}v14H{end:.1f}"
             chart.line(beyond if predicted > end else f"M{predicted:.1f} {y - 1}v24", "dash")
@@ -83,9 +83,9 @@ def bars(results):
                 right = predicted - 6
             inside = right > 189
             at = right if inside else max(end, predicted) + 6
-            chart.text(round(at, 1), y + 15, f"{row.gflops:T}", "strong end t3" if inside else "strong")
+            chart.text(round(at, 1), y + 15, f"{row.gflops:T}", "strong end on-full" if inside else "strong")
         last, y = rows[-1:], y + 34
-    chart.text(LEFT, y + 10, "blue: measured; dashed: predicted; the line is cuBLAS, measured beside them", "small")
+    chart.text(LEFT, y + 10, "bar: measured; dashed: predicted; the line is cuBLAS, measured beside them", "small")
     return chart
 
 
@@ -136,7 +136,7 @@ def sizes(results, chapter):
             if not number:
                 chart.text(left - 6, at + 13, row.stage.split("/")[-1], "end strong" if is_last else "end")
             wide = round(x(row.gflops) - begin, 1)
-            chart.box(begin, at, wide, 18, 3 if is_last else 1, f"{tera(row):.0f}")
+            chart.box(begin, at, wide, 18, "full" if is_last else "full-pale", f"{tera(row):.0f}")
         cublas, below = found[size][-1].cublas_gflops, 26 * len(found[size])
         chart.line(f"M{x(cublas):.1f} {y + 8}v{below - 4}", "edge")
         chart.text(begin, y + below + 20, f"cuBLAS {cublas / 1000:.0f}", "small lesser")
@@ -179,7 +179,7 @@ def roofline(results):
     for column in columns:
         axes.label(column, 17)
     chart.text(50, 474, "flop per byte of global memory that a chapter accesses", "small")
-    chart.text(50, 490, "dash: predicted; dot: measured; grey: the sweep of chapter 00", "small")
+    chart.text(50, 490, "dash: predicted; dot: measured; small dots: the sweep of chapter 00", "small")
     return chart
 
 
@@ -239,27 +239,27 @@ def chapters(results):
 def parts(row):
     """The warp cycles per issued instruction, and their parts: (label, fill, cycles)."""
     cycles = cycles_per_issue(row)
-    words, found = waits(row), [("issuing", 3, 1)]
+    words, found = waits(row), [("issuing", "full", 1)]
     for column, fill in FILLS.items():
         waiting = getattr(row, f"waiting_{column}")
         if waiting >= 0.2:
             found.append((words[column], fill, waiting))
     rest = cycles - sum(part[2] for part in found)
-    return cycles, [*found, ("other", 0, max(0, rest))]
+    return cycles, [*found, ("other", "idle", max(0, rest))]
 
 
-def bar(chart, y, row, width, grey=False):
+def bar(chart, y, row, width, before=False):
     """A warp's cycles as one bar, `width` pixels a cycle. Returns its segments: (x, width, words, fill, cycles)."""
     cycles, found = parts(row)
-    chart.text(LEFT, y, row.stage, "lesser" if grey else "strong")
+    chart.text(LEFT, y, row.stage, "lesser" if before else "strong")
     busy = f"{row.issue_active_percent:.0f}% of issue slots used"
     if row.tensor_pipe_percent >= 1:  # chapters on tensor cores leave issue slots empty without losing speed
         busy = f"tensor cores active {row.tensor_pipe_percent:.0f}%"
-    chart.text(RIGHT, y, f"{cycles:.1f} cycles; {busy}", "end lesser" if grey else "end")
+    chart.text(RIGHT, y, f"{cycles:.1f} cycles; {busy}", "end lesser" if before else "end")
     x, placed = LEFT, []
     for words, fill, each in found:
         placed.append((x, each * width, words, fill, each))
-        segment(chart, x, y + 7, each * width, 0 if grey else fill, *words.split(": ")[::-1], words)
+        segment(chart, x, y + 7, each * width, f"{fill} before" if before else fill, *words.split(": ")[::-1], words)
         x += each * width
     return placed
 
@@ -267,7 +267,7 @@ def bar(chart, y, row, width, grey=False):
 def segment(chart, x, y, width, fill, *texts):
     """A part of a bar with the last of `texts` that fits. Returns whether one does."""
     text = next((text for text in reversed(texts) if 6.8 * len(text) + 6 < width), "")
-    chart.box(round(x, 1), y, round(max(width - 1, 0.5), 1), 18, fill, text, None if fill else "grid")
+    chart.box(round(x, 1), y, round(max(width - 1, 0.5), 1), 18, fill, text, "grid" if fill.startswith("idle") else None)
     return bool(text)
 
 

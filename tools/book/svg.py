@@ -1,33 +1,47 @@
 """Writes small SVG drawings: boxes, lines and text on a card, with a light and a dark colour scheme."""
 import html
+import re
 
-# Width of the viewBox, and of the image in pixels. On a phone 390 pixels wide the smallest text is 10 pixels high.
-WIDTH, PIXELS = 428, 600
-# Card, text, secondary text, grid; fills 0 (idle) to 4, with increasing contrast to the card, so that they differ in
-# greyscale as well; then the text colour on each fill.
-LIGHT = "#fff #1f2328 #59636e #c4ccd4  #eff2f5 #b6d3f7 #f0a830 #2a6fc4 #5d1f10  #59636e #1f2328 #1f2328 #fff #fff"
-DARK = (
-    "#0d1117 #e6edf3 #9aa4af #3d444d  #1c2128 #1f4470 #b3730f #82bcff #ffe3d3  #9aa4af #e6edf3 #0d1117 #0d1117 #0d1117"
-)
+from book import colours
 
-
-def css_rules(colours):
-    card, ink, lesser, grid, *fills = colours.split()
-    fixed = (
-        f".card{{fill:{card}}}text{{fill:{ink}}}.lesser{{fill:{lesser}}}.grid{{stroke:{grid}}}"
-        f".edge,.dash{{stroke:{ink}}}"
-    )
-    return fixed + "".join(f".f{i}{{fill:{fills[i]}}}.t{i}{{fill:{fills[5 + i]}}}" for i in range(5))
-
-
+# Width of the viewBox, and pixels a unit of it where there is room, so that all pictures have letters of the same size.
+WIDTH, SCALE = 428, 1.4
+FONT = "12px -apple-system,'Segoe UI','Noto Sans',Helvetica,Arial,sans-serif"
+# What a box can be filled with, a colour of docs/toys/colours.css, where that of waiting is hatched. Later ones are painted
+# over earlier ones.
+FILLS = "idle full-pale a-pale b-pale c-pale full a b c wait".split()
 STYLE = (
-    "text{font:12px -apple-system,'Segoe UI','Noto Sans',Helvetica,Arial,sans-serif}"
-    ".title{font-size:16px;font-weight:600}"
+    f"svg{{{colours.LIGHT}}}@media(prefers-color-scheme:dark){{svg{{{colours.DARK}}}}}"
+    f"text{{font:{FONT};fill:var(--ink)}}.title{{font-size:16px;font-weight:600}}"
     ".strong{font-weight:600}.small{font-size:11px}.middle{text-anchor:middle}.end{text-anchor:end}"
-    ".grid,.edge,.dash{fill:none}.edge,.dash{stroke-width:1.5}.dash{stroke-dasharray:4 3}"
-    + css_rules(LIGHT)
-    + f"@media(prefers-color-scheme:dark){{{css_rules(DARK)}}}"
+    ".lesser,.on-idle{fill:var(--lesser)}.on-wait{stroke:var(--wait-pale);stroke-width:4;paint-order:stroke}.on-full,.on-a,.on-b,.on-c{fill:var(--paper)}"
+    ".card{fill:var(--paper)}.grid,.edge,.dash{fill:none;stroke:var(--ink);stroke-width:1.5}"
+    ".dash{stroke-dasharray:4 3}.grid{stroke:var(--grid);stroke-width:1}"
+    + "".join(f".{fill}{{fill:var(--{fill})}}" for fill in FILLS if fill != "wait")
+    + ".wait{fill:url(#hatch);stroke:var(--wait)}#hatch path{stroke:var(--wait)}#hatch rect{fill:var(--wait-pale)}"
 )
+HATCH = (
+    '<defs><pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+    '<rect width="5" height="5"/><path d="M0 0v5"/></pattern></defs>'
+)
+
+
+def start(width, height):
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{SCALE * width:.4g}" '
+        f'height="{SCALE * height:.4g}">'
+    )
+
+
+def head(style):
+    return f"<style>{style}</style>{HATCH}"
+
+
+def restyled(text):
+    """A picture that no function draws, with the style and the size of those that one draws."""
+    width, height = map(float, re.search(r'viewBox="0 0 (\S+) (\S+)"', text).groups())
+    text = re.sub(r"<svg [^>]*>", start(width, height), text, count=1)
+    return re.sub(r"<style>.*?</style>(<defs>.*?</defs>)?", head(STYLE), text, count=1)
 
 
 class Svg:
@@ -36,9 +50,8 @@ class Svg:
 
     style = STYLE
 
-    def __init__(self, title, width=WIDTH, pixels=PIXELS):
-        self.title, self.bottom = title, 0
-        self.width, self.pixels = width, pixels
+    def __init__(self, title, width=WIDTH):
+        self.title, self.width, self.bottom = title, width, 0
         self.boxes, self.lines, self.texts, self.description = {}, {}, [], []
         self.text(20, 28, title, "title", False)
 
@@ -53,12 +66,12 @@ class Svg:
         )
 
     def box(self, x, y, width, height, fill=None, text="", edge=None, css="small middle"):
-        """Draws a box: `fill` is a palette index or None, `text` is centred, `edge` is the outline's class or None."""
+        """Draws a box: `fill` is one of FILLS or None, `text` is centred, `edge` is the outline's class or None."""
         path = f"M{x:g} {y:g}h{width:g}v{height:g}h{-width:g}z"
         self.bottom = max(self.bottom, y + height)
         if fill is not None:
             self.boxes.setdefault(fill, []).append(path)
-            css += f" t{fill}"
+            css += f" on-{fill}"
         if edge:
             self.line(path, edge)
         lines = str(text).split("\n") if text != "" else []
@@ -82,13 +95,15 @@ class Svg:
         height = self.bottom + 12
         return "\n".join(
             [
-                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {height:g}" '
-                f'width="{self.pixels}" height="{height * self.pixels / self.width:g}">',
+                start(self.width, height),
                 f"<title>{html.escape(self.title, False)}</title>",
                 f"<desc>{html.escape(' '.join(self.description), False)}</desc>",
-                f"<style>{self.style}</style>",
+                head(self.style),
                 f'<rect class="card" width="{self.width}" height="{height:g}" rx="8"/>',
-                *(f'<path class="f{fill}" d="{"".join(paths)}"/>' for fill, paths in sorted(self.boxes.items())),
+                *(
+                    f'<path class="{fill}" d="{"".join(self.boxes[fill])}"/>'
+                    for fill in sorted(self.boxes, key=lambda fill: FILLS.index(fill.split()[0]))
+                ),
                 *(
                     f'<path class="{kind}" d="{"".join(paths)}"/>'
                     for kind, paths in sorted(self.lines.items(), reverse=True)
