@@ -165,6 +165,22 @@ def test_waves(shown, tmp_path):
     assert [*map(int, run.stdout.split())] == ours and len(ours) == 1200
 
 
+def test_waves_show_what_is_lost(shown):
+    """The lines of the SMs are red, or hatched in red, for as much of their length as the sentence says."""
+    page = shown("waves.html", width=1280)
+    for place in ("", "m=2504&n=2504&k=2504", "m=1792&n=1280&k=4096&tile=128128&division=2", "m=1&n=1&k=9000",
+                  "m=16384&n=16000&k=64&tile=64128"):
+        go(page, place)
+        said, full, lost, room = ask(page, """(idle => {
+            const lines = [...document.querySelectorAll("#figure rect")].map(each => [each, each.getBBox()])
+                .filter(([each, box]) => each !== idle && box.x + box.width <= idle.getBBox().x + idle.getBBox().width + 1);
+            const long = kinds => lines.filter(([each]) => each.matches(kinds)).reduce((sum, [, box]) => sum + box.width, 0);
+            return [+find("#says strong").textContent.match(/\\d+/)[0], long(".tile0, .tile1"), long(".lost"),
+                132 * idle.getBBox().width];
+        })(find("#figure .waste"))""")
+        assert abs(100 * (full - lost) / room - said) < 1.5, place
+
+
 def test_pipeline(shown):
     """At every setting each k-tile is done when a formula says: a stage is used again after a load and its products, or
     after the products of all stages, whichever is later. Its stage and parity are those that the kernel counts."""
