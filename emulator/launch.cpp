@@ -69,6 +69,7 @@ void launch(const Launch& launch, void (*thread)(void*), void* argument) {
     if (run.running)
         return fail("a kernel launches a kernel: the emulator cannot run dynamic parallelism");
     if (summary::repeated(launch) || !launch_fits(launch)) return;
+    kernels_launched::note(launch);
     // Never destroyed, because a launch may still come when the program ends.
     static const Hooks& hooks = *new Hooks(all_hooks());
     const DeviceMemoryOpen open;

@@ -6,6 +6,7 @@ import re
 import pytest
 
 import exercises
+import registers
 from support import ROOT, call
 
 STAGE = (ROOT / "03_shared_blocking/matmul.cu").read_text()
@@ -257,6 +258,12 @@ def test_long(own):
     run = own(LONG)
     assert "race in global memory" in run.stdout and "only a part of them was traced" in run.stdout
     assert re.search(r"(?m)^k +1 +1000 +32 +0\.000 .* 0\.12\d ", run.stdout), run.stdout
+
+
+@pytest.mark.parametrize("of_thread, threads", [(1, 1024), (64, 1024), (65, 896), (168, 384), (255, 256)])
+def test_registers(of_thread, threads):
+    """A block has at most so many threads, by the rule of the toolkit's cuda_occupancy.h."""
+    assert registers.most_threads(of_thread) == threads
 
 
 def test_new(tmp_path):

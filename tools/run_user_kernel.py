@@ -18,6 +18,7 @@ import programs
 from command_line import check_writable, need_tools, refuse, steps_meant
 from process import fail
 from programs import ROOT, described
+from registers import Registers
 from results import write_whole
 from stages import call_stage, suggest_view
 from user_kernel import UserKernel, rounded
@@ -37,8 +38,8 @@ def run(words):
     name_places(kernel)
     if not kernel.is_stage:  # --fast only runs the program
         os.environ["EMULATOR_SUMMARY"] = "1"
-        program = kernel.emulated("plain" if kernel.fast else "trace")
-        return process.call([program, *kernel.words], kernel.name)
+        return with_registers(kernel, lambda: process.call(
+            [kernel.emulated("plain" if kernel.fast else "trace"), *kernel.words], kernel.name))
     words, csv_file = [], None
     for word in kernel.words:
         if words and words[-1] == "--csv":
@@ -52,7 +53,20 @@ def run(words):
             words.append(word)
     if csv_file is not None:
         check_writable(csv_file, "--csv")
-    return run_stage(kernel, words, build.emulated(kernel.cpu), csv_file)
+    if not build.emulated(kernel.cpu):
+        return run_stage(kernel, words, False, csv_file)
+    return with_registers(kernel, lambda: run_stage(kernel, words, True, csv_file))
+
+
+def with_registers(kernel, run):
+    """Runs an emulated program, and says which of its launches a GPU has too few registers for, if nvcc is there.
+    Returns the exit code, 1 in place of 0 for such a launch."""
+    with Registers(kernel) as registers:
+        code = run()
+        for problem in registers.problems():
+            print(f"\n{problem}")
+            code = code or 1
+    return code
 
 
 def show(line):

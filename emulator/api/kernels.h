@@ -3,7 +3,12 @@
 
 namespace emulator {
 
+struct Launch;
+
 namespace kernels_launched {
+// Writes a launch to the file that EMULATOR_LAUNCHES names in the environment: a line with the
+// kernel's mangled name, the threads of a block, the place and the kernel's name.
+void note(const Launch& launch);
 void end_launch();
 }  // namespace kernels_launched
 

@@ -21,6 +21,7 @@ class Fault:
             raise InvalidInput(f"{path}: 'Seen: {self.seen}' is none of {', '.join(GROUPS)}")
         self.cause, = self.field(text, "Cause")
         self.source, = self.field(text, "Source")
+        self.needs_nvcc = bool(self.field(text, "Needs"))  # of all tools only nvcc, which knows the machine code
         self.says = self.field(text, "Says")  # words of messages about an error
         self.hints = self.field(text, "Hint")  # words of advice on a correct program
         self.marked = [number for number, line in enumerate(text.splitlines(), 1) if line.endswith("// <- here")]

@@ -1,0 +1,70 @@
+"""Whether a GPU has enough registers for the launches of a program on the emulator. Only nvcc knows how many registers a
+kernel takes: where there is none, nothing is said."""
+import os
+import re
+import subprocess
+
+import build
+import process
+from programs import ROOT
+
+KERNEL = re.compile(r"Compiling entry function '(\w+)' for '(sm_\w+)'\n(?:.*\n)*?.*?Used (\d+) registers")
+OF_BLOCK = 65536  # of an SM, too, a quarter of them in each of its four sub-partitions
+
+
+def same_name(mangled):
+    """The name without the mark of a function that only its file knows, as kernels are for the emulator."""
+    return re.sub(r"L(?=\d)", "", mangled)
+
+
+def most_threads(registers):
+    """The threads that a block may have, each with so many registers. A warp gets them in units of 256, and the launch
+    is refused if a sub-partition has too few for its quarter of the warps. Source: cudaOccMaxBlocksPerSMRegsLimit() in
+    the toolkit's cuda_occupancy.h."""
+    of_warp = -(-registers * 32 // 256) * 256
+    return min(1024, OF_BLOCK // 4 // of_warp * 4 * 32)
+
+
+class Registers:
+    """nvcc compiles the kernels while the emulator's program is built and runs, and problems() waits for it if there
+    was a launch that depends on it. The program notes its launches in a file."""
+
+    def __init__(self, kernel):
+        folder = kernel.folder / "nvcc"
+        folder.mkdir(parents=True, exist_ok=True)
+        self.launches, self.said = folder / "launches.csv", folder / "said"
+        self.launches.unlink(missing_ok=True)
+        self.nvcc = None
+        if not build.has_nvcc():
+            return
+        os.environ["EMULATOR_LAUNCHES"] = str(self.launches)
+        sources = [path for path in (kernel.path, *kernel.others) if path.suffix == ".cu"]
+        target = [] if any(re.match("-?-(arch|gencode)", flag) for flag in kernel.flags) else ["-arch=sm_90a"]
+        with self.said.open("w") as said:
+            self.nvcc = subprocess.Popen(
+                [build.NVCC, "-O3", "-std=c++17", *target, *kernel.flags, "-w", "-Xptxas", "-v", f"-I{ROOT}",
+                 f"-I{kernel.path.parent}", "-cubin", "-odir", folder, *sources],
+                stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.nvcc and self.nvcc.poll() is None:
+            process.end(self.nvcc)
+
+    def problems(self):
+        """A sentence for each kernel that was launched with more threads than its registers allow."""
+        if not self.nvcc or not self.launches.exists():
+            return
+        self.nvcc.wait()
+        found = KERNEL.findall(self.said.read_text(errors="replace"))
+        of_kernel = {same_name(name): (int(registers), target) for name, target, registers in found}
+        launches = [line.split(",", 3) for line in self.launches.read_text(errors="replace").splitlines()]
+        for mangled, threads, place, name in sorted(launches, key=lambda launch: -int(launch[1])):
+            registers, target = of_kernel.pop(same_name(mangled), (0, ""))  # of its launches the largest
+            if registers and int(threads) > (most := most_threads(registers)):
+                yield (f"too many resources requested for launch: {place} launches blocks of {threads} threads, but "
+                       f"nvcc gives each thread of {name}() {registers} registers (-Xptxas -v, {target}), with which "
+                       f"a block has room for {most}: a block gets at most {OF_BLOCK}. __launch_bounds__({threads}) "
+                       f"makes nvcc use no more than {OF_BLOCK // int(threads) // 8 * 8}")
