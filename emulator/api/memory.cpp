@@ -24,6 +24,9 @@
 #include "emulator/trace/report.h"
 
 namespace emulator {
+
+void (*copied_to_host)(const void* bytes, size_t count, const std::string& copy);
+
 namespace {
 
 // How many bytes are allocated. pinned: with those of the host that are pinned.
@@ -287,6 +290,11 @@ static cudaError_t copy(const char* call, void* to, const void* from, size_t byt
     if (source && !find_allocation(reinterpret_cast<uintptr_t>(to))) {
         find_unset_variables(*source, from, bytes);
         note_addresses(to, bytes);
+        const std::string place = streams::place_in_stream();
+        if (copied_to_host)
+            copied_to_host(
+                to, bytes,
+                call + (place.empty() ? place_of_call(uintptr_t(caller)) : " at " + place));
     }
     return cudaSuccess;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "emulator/api/streams.h"
@@ -13,6 +14,8 @@ namespace emulator {
 // stream. Reports a region that is not within one array, and then does nothing.
 cudaError_t call_library(const char* name, const std::vector<Region>& regions,
                          const std::function<void()>& work);
+// Called with what a copy has brought to the host, and with "cudaMemcpy at mine.cu:31", if not null.
+extern void (*copied_to_host)(const void* bytes, size_t count, const std::string& copy);
 void free_all_memory();
 
 }  // namespace emulator

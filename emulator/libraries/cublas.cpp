@@ -11,7 +11,9 @@
 #include "emulator/api/memory.h"
 #include "emulator/engine/device_memory.h"
 #include "emulator/libraries/cublas.h"
+#include "emulator/libraries/elements.h"
 #include "emulator/libraries/products.h"
+#include "emulator/libraries/row_major.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
 
@@ -26,44 +28,6 @@ namespace {
 
 std::set<cublasHandle_t>& handles = *new std::set<cublasHandle_t>;  // never destroyed
 
-size_t bytes_of(cudaDataType type) {
-    switch (type) {
-        case CUDA_R_8I:
-            return 1;
-        case CUDA_R_16F:
-        case CUDA_R_16BF:
-            return 2;
-        case CUDA_R_64F:
-            return 8;
-        default:
-            return 4;
-    }
-}
-
-template <class T, class Element>
-T element(const void* data, size_t i) {
-    Element value;
-    std::memcpy(static_cast<void*>(&value), static_cast<const Element*>(data) + i, sizeof value);
-    return T(value);
-}
-// Element i of an array, as a T.
-template <class T>
-T load(const void* data, cudaDataType type, size_t i) {
-    switch (type) {
-        case CUDA_R_64F:
-            return element<T, double>(data, i);
-        case CUDA_R_16F:
-            return element<T, __half>(data, i);
-        case CUDA_R_16BF:
-            return element<T, __nv_bfloat16>(data, i);
-        case CUDA_R_8I:
-            return element<T, int8_t>(data, i);
-        case CUDA_R_32I:
-            return element<T, int>(data, i);
-        default:
-            return element<T, float>(data, i);
-    }
-}
 template <class T>
 void store(void* data, cudaDataType type, size_t i, T value) {
     switch (type) {
@@ -245,6 +209,9 @@ cudaError_t run(const Product& p, const Scales* host) {
         const bool in_double = p.A.type == CUDA_R_64F || p.A.type == CUDA_R_8I;  // of int8: exact
         for (int i = 0; i < p.count; ++i)
             (in_double ? compute<double> : compute<float>)(p, scale, A[i], B[i], C[i], D[i]);
+        if (p.count == 1 && scale.alpha == 1 && scale.beta == 0)
+            compare_with_row_major(p, A[0], B[0], D[0],
+                                   std::string(p.call) + " at " + streams::place_in_stream());
     });
 }
 

@@ -107,6 +107,65 @@ TEST_F(Cublas, TypesOfGemmEx) {
     expect_some({"CUBLAS_STATUS_NOT_SUPPORTED: matrices of these types"});
 }
 
+// Arrays of row-major matrices, and their product by a kernel, which a program copies to the host
+// before or after it calls cuBLAS.
+class RowMajor : public Cublas {
+protected:
+    static constexpr int m = 6, n = 4, k = 5;
+    const std::vector<double> A = small_integers(m * k, 1), B = small_integers(k * n, 2);
+    const Device<float> a{as<float>(A)}, b{as<float>(B)}, c{m * n}, of_kernel{m * n};
+    RowMajor() {
+        std::vector<float> C(m * n);
+        for (int i = 0; i < m; ++i)
+            for (int j = 0; j < n; ++j)
+                for (int l = 0; l < k; ++l) C[i * n + j] += float(A[i * k + l] * B[l * n + j]);
+        cudaMemcpy(of_kernel.data, C.data(), C.size() * sizeof(float), cudaMemcpyHostToDevice);
+    }
+    void multiply(cublasOperation_t op, int rows, int columns, const Device<float>& first, int lda,
+                  const Device<float>& second, int ldb) {
+        const float one = 1, zero = 0;
+        cublasSgemm(handle, op, op, rows, columns, k, &one, first.data, lda, second.data, ldb,
+                    &zero, c.data, rows);
+    }
+    void expect_notes(long expected) {
+        const std::vector<std::string> notes = emulator::counts().notes;
+        expect_silence();
+        const auto is_meant = [](const std::string& note) {
+            return note.find("as row-major matrices") != note.npos;
+        };
+        EXPECT_EQ(std::count_if(notes.begin(), notes.end(), is_meant), expected);
+    }
+};
+
+TEST_F(RowMajor, ReadAsColumnMajor) {
+    multiply(CUBLAS_OP_N, m, n, a, m, b, k);
+    of_kernel.host();
+    expect_notes(1);
+}
+TEST_F(RowMajor, ResultIsTransposed) {
+    of_kernel.host();
+    multiply(CUBLAS_OP_T, m, n, a, k, b, n);
+    expect_notes(1);
+}
+TEST_F(RowMajor, ExchangedAndTransposed) {
+    of_kernel.host();
+    multiply(CUBLAS_OP_T, n, m, b, k, a, m);
+    expect_notes(1);
+}
+TEST_F(RowMajor, Exchanged) {
+    of_kernel.host();
+    multiply(CUBLAS_OP_N, n, m, b, n, a, k);
+    c.host();
+    expect_notes(0);
+}
+TEST_F(RowMajor, AnotherResult) {
+    const Device<float> other(std::vector<float>(m * n, 3));
+    other.host();
+    multiply(CUBLAS_OP_N, m, n, a, m, b, k);
+    c.host();
+    expect_notes(0);
+}
+
 // A half alpha beside floats is read as what it is not, and the result is as wrong as cuBLAS's.
 TEST_F(Cublas, TypeOfAlpha) {
     const Device<half> a(16, half(1)), c(16, half(5));
