@@ -317,7 +317,7 @@ void add_rounded(Hypotheses& all, const Wrong& x) {
             all.push_back({"A and B are " + to, "", operands(type.bits, type.bits)});
             all.push_back({"A is " + to, "", operands(type.bits, kFloatBits)});
             all.push_back({"B is " + to, "", operands(kFloatBits, type.bits)});
-            all.push_back({"C is " + to, "", result});
+            all.push_back({"C, or the sum that is stored there, is " + to, "", result});
         }
 }
 

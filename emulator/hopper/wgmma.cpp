@@ -103,7 +103,7 @@ void compute(Product& p) {
     if (p.call.negated)
         for (auto& row : a)
             for (float& x : row) x = -x;
-    tensor_core_multiply(p.call.is_half ? tensor_core::Type::f16 : tensor_core::Type::bf16, false,
+    tensor_core_multiply(p.call.is_half ? tensor_core::Type::f16 : tensor_core::Type::bf16, nullptr,
                          kRows, int(columns), kDepth, a[0], 1, kRows, b[0], kMostColumns, d[0],
                          kMostColumns);
     each([&](float& sum, float x) { sum = x; });

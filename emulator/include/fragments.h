@@ -65,8 +65,8 @@ void trace_ldmatrix(const void* const (&rows)[32], int matrices, const void* reg
 
 // D += A * B as a tensor core of the chosen architecture computes it (tensor_core.h). A is m x k, an
 // element at a[row * a_row + i * a_k]; B is k x n, at b[i * b_k + col]; D at d[row * d_row + col].
-// n is a multiple of 8. half_sums: D is of half.
-void tensor_core_multiply(tensor_core::Type type, bool half_sums, int m, int n, int k,
+// n is a multiple of 8. in_half: the call if D is of half, or null.
+void tensor_core_multiply(tensor_core::Type type, const WarpCall* in_half, int m, int n, int k,
                           const float* a, int a_row, int a_k, const float* b, int b_k, float* d,
                           int d_row);
 

@@ -9,6 +9,10 @@ namespace emulator {
 // sum: its bits. lost: it is equal to one addend, though the other one is not 0.
 void note_addition(bool bfloat16, uint16_t sum, bool lost);
 
+// The same of an instruction of tensor cores with sums in half: how many sums it has added to, and
+// how many of these have stayed as they were, though the products are not 0.
+void note_additions(const char* file, int line, uint64_t all, uint64_t lost);
+
 // The sum of two numbers, which it passes on.
 template <class T>
 __attribute__((always_inline)) inline T noted(T sum, float a, float b) {

@@ -203,9 +203,10 @@ EMULATOR_UNTRACED void multiply(const WarpCall& call, FragmentKind& kind_a, Frag
         // nvcc 13.0 makes instructions of 4 k of a product of tf32, for sm_80 and for sm_90.
         constexpr int step = std::is_same_v<T, tf32> ? 4 : k;
         for (int first = 0; first < k; first += step)
-            tensor_core_multiply(kTensorCoreType<T>,
-                                 std::is_same_v<C, half> && std::is_same_v<D, half>, m, n, step,
-                                 a[0] + first, k, 1, b[first], n, sum[0], n);
+            tensor_core_multiply(
+                kTensorCoreType<T>,
+                std::is_same_v<C, half> && std::is_same_v<D, half> ? &call : nullptr, m, n, step,
+                a[0] + first, k, 1, b[first], n, sum[0], n);
     } else
         for (int row = 0; row < m; ++row)
             for (int i = 0; i < k; ++i)

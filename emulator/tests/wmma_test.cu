@@ -51,6 +51,33 @@ __global__ void product(const Word<T>* a, const Word<T>* b, int ld, const S* c, 
     store_matrix_sync(d, fd, ldc, layout);
 }
 
+// 64 products of ones with 1/16, added to what the accumulators begin with.
+template <class Sum>
+__global__ void add_ones(float begin, Sum* d) {
+    fragment<matrix_a, 16, 16, 16, half, row_major> a;
+    fragment<matrix_b, 16, 16, 16, half, row_major> b;
+    fragment<accumulator, 16, 16, 16, Sum> sum;
+    fill_fragment(a, 1.0f);
+    fill_fragment(b, 0.0625f);
+    fill_fragment(sum, begin);
+    for (int i = 0; i < 64; ++i) mma_sync(sum, a, b, sum);
+    store_matrix_sync(d, sum, 16, mem_row_major);
+}
+template <class Sum>
+size_t notes_of_ones(float begin) {
+    emulator::reset_counts();
+    Device<Sum> d(256);
+    add_ones<<<1, 32>>>(begin, d.data);
+    const size_t notes = emulator::counts().notes.size();
+    expect_silence();
+    return notes;
+}
+TEST_F(Wmma, SumsThatStandStillAreNoted) {
+    EXPECT_EQ(notes_of_ones<half>(2048), 1u);  // 2048 + 1 is 2048
+    EXPECT_EQ(notes_of_ones<half>(1024), 0u);
+    EXPECT_EQ(notes_of_ones<float>(2048), 0u);
+}
+
 // Integers from low to high; packed elements: any.
 template <class D, class T, int m, int n, int k, class LayoutA = row_major,
           class LayoutB = col_major, class S = D>

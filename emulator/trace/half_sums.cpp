@@ -20,6 +20,7 @@ struct Additions {  // of one instruction, which have lost their addend
 struct {
     uint64_t all = 0;
     std::map<uintptr_t, Additions> lost;
+    std::map<std::string, uint64_t> by_tensor_cores;  // how many were lost at a line
 } of_type[2];  // half, bfloat16
 
 }  // namespace
@@ -32,22 +33,32 @@ void note_addition(bool bfloat16, uint16_t sum, bool lost) {
     here.still += std::exchange(here.sum, sum) == sum;
 }
 
+void note_additions(const char* file, int line, uint64_t all, uint64_t lost) {
+    of_type[0].all += all;
+    if (lost) of_type[0].by_tensor_cores[short_path(file) + ":" + std::to_string(line)] += lost;
+}
+
 namespace half_sums {
 
 std::vector<std::string> notes() {
     constexpr uint64_t kMany = 64;
     std::vector<std::string> all;
-    for (const bool bfloat16 : {false, true})
-        for (auto& [pc, additions] : of_type[bfloat16].lost) {
-            if (additions.still < kMany || additions.still < of_type[bfloat16].all / 4) continue;
-            if (additions.where.empty()) additions.where = find_lines({pc})[0];
-            if (additions.where.empty()) additions.where = "an unknown line";
+    for (const bool bfloat16 : {false, true}) {
+        const auto add = [&](const std::string& where, uint64_t lost) {
+            if (lost < kMany || lost < of_type[bfloat16].all / 4) return;
             all.push_back(
-                additions.where + ": " + std::to_string(additions.still) + " of " +
+                (where.empty() ? "an unknown line" : where) + ": " + std::to_string(lost) + " of " +
                 std::to_string(of_type[bfloat16].all) + " additions changed nothing, because " +
                 (bfloat16 ? "bfloat16 has 8 significant bits" : "half has 11 significant bits") +
                 ": keep the sum in float");
+        };
+        for (auto& [pc, additions] : of_type[bfloat16].lost) {
+            if (additions.still < kMany) continue;
+            if (additions.where.empty()) additions.where = find_lines({pc})[0];
+            add(additions.where, additions.still);
         }
+        for (const auto& [where, lost] : of_type[bfloat16].by_tensor_cores) add(where, lost);
+    }
     return all;
 }
 

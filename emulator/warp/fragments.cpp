@@ -339,8 +339,8 @@ void mma(const WarpCall& call) {
         bool added = false;
         if constexpr (std::is_same_v<Number, float>)
             if (shape.groups == 1 || architecture() < 80) {
-                tensor_core_multiply(of_lane[0]->type, of_lane[0]->half_sums, shape.m, shape.n,
-                                     shape.k, a[0], 32, 1, b[0], 8, d[0], 8);
+                tensor_core_multiply(of_lane[0]->type, of_lane[0]->half_sums ? &call : nullptr,
+                                     shape.m, shape.n, shape.k, a[0], 32, 1, b[0], 8, d[0], 8);
                 added = true;
             }
         if (!added)

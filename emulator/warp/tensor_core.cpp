@@ -5,9 +5,11 @@
 #include "emulator/include/tensor_core.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "emulator/include/fragments.h"
+#include "emulator/include/half_sums.h"
 
 namespace emulator {
 namespace {
@@ -100,10 +102,11 @@ inline void add_usual(const Rules& r, int n, const float* a, int a_k, const floa
 
 }  // namespace
 
-void tensor_core_multiply(tensor_core::Type type, bool half_sums, int m, int n, int k,
+void tensor_core_multiply(tensor_core::Type type, const WarpCall* in_half, int m, int n, int k,
                           const float* a, int a_row, int a_k, const float* b, int b_k, float* d,
                           int d_row) {
-    const Rules r = tensor_core::rules(architecture(), type, half_sums);
+    const Rules r = tensor_core::rules(architecture(), type, in_half != nullptr);
+    uint64_t lost = 0;  // sums in half that have stayed as they were, though products were added
     Unusual factor(std::max(r.least_operand, -kLargest), kLargest);
     for (int row = 0; row < m; ++row)
         for (int i = 0; i < k; ++i) factor.look_at(all(a[row * a_row + i * a_k]));
@@ -119,11 +122,21 @@ void tensor_core_multiply(tensor_core::Type type, bool half_sums, int m, int n, 
                 float* const sums = d + row * d_row + col;
                 Unusual sum(std::max(r.least(), kLeastSum), 2 * kLargest);
                 for (int i = 0; i < kColumns; i += kLanes) sum.look_at(load(sums + i));
+                float before[kColumns];
+                if (in_half) std::copy_n(sums, kColumns, before);
                 if (usual && !sum) add_usual(r, count, left, a_k, right, b_k, sums);
                 else
                     for (int i = 0; i < kColumns; ++i)
                         sums[i] = tensor_core::add(r, count, left, a_k, right + i, b_k, sums[i]);
+                for (int i = 0; in_half && i < kColumns; ++i) {
+                    if (sums[i] != before[i] || !std::isfinite(sums[i])) continue;
+                    float products = 0;
+                    for (int j = 0; j < count; ++j) products += left[j * a_k] * right[j * b_k + i];
+                    lost += products != 0;
+                }
             }
+    const uint64_t all = uint64_t(m) * n * ((k + r.products - 1) / r.products);
+    if (in_half) note_additions(in_half->file, in_half->line, all, lost);
 }
 
 }  // namespace emulator
