@@ -281,6 +281,12 @@ def test_banks(shown):
     assert (said(page), ask(page, "stride.value")) == ([1, 1], "32")
 
 
+# How many lanes have their number in the picture's turns.
+NUMBERED = """(left => new Set([...document.querySelectorAll("#figure text")].filter(each =>
+    each.getBBox().x > left && each.getBBox().y > 30)
+    .flatMap(each => each.textContent.split(",").map(Number))).size)(find("#figure [data-turn]").getBBox().x - 8)"""
+
+
 @pytest.mark.parametrize("name", ("banks.html#column", "coalescing.html#column", "roofline.html#naive"))
 def test_toys_in_a_lesson(name, chromium, tmp_path):  # noqa: F811
     """No choice is cut off. At 03 a reader can choose which lanes access the same word: 32 lanes a row apart take 32
@@ -305,6 +311,7 @@ def test_toys_in_a_lesson(name, chromium, tmp_path):  # noqa: F811
             ask(page, f"(find('#who').value = '{who}', find('#who').dispatchEvent(new Event('input')))")
             ask(page, "set({ stride: 32 })")
             costs.append(ask(page, "+find('#says strong').textContent.match(/\\d+/)[0]"))
+        assert ask(page, f"(set({{ who: 32, stride: 32 }}), {NUMBERED})") == 32
         assert costs == [16, 32] and page.find_element("css selector", "#who").is_displayed()
     page.switch_to.default_content()
     assert errors(page) == []
@@ -320,7 +327,7 @@ def reach(page, selector):
 
 
 @pytest.mark.parametrize("name, keys", [
-    ("banks.html", [("#stride", "RIGHT")]),
+    ("banks.html", [("#pad", "RIGHT")]),
     ("coalescing.html", [("#stride", "HOME"), ("#stride", "RIGHT")]),
     ("roofline.html", [("[data-set*=\"depth=8\"]", "SPACE")]),
     ("barrier.html", [("#depth :nth-child(4)", "SPACE")]),
@@ -338,6 +345,48 @@ def test_a_task(name, keys, shown):
         reach(page, selector)
         press(page, key)
     assert ask(page, "find('#task').classList.contains('done') && find('#task').textContent === say('solved')")
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in TOYS.glob("*.html")))
+def test_the_picture_is_in_sight_on_a_phone(name, shown):
+    """Also on a low screen, and the control that solves the task is beside it. The others follow below."""
+    page = shown(name, place="?en", width=390, height=664)
+    if name != "roofline.html":  # whose picture has corners to drag
+        top, control, bottom = ask(page, """[find("#figure").getBoundingClientRect().top,
+            find("#main").getBoundingClientRect().top, find("#main").getBoundingClientRect().bottom]""")
+        assert control - top > 200 and control < bottom < 665
+    ask(page, f"(find('#controls').scrollIntoView({{ block: 'end' }}), {DRAWN})")
+    assert ask(page, """[...find("#controls").children].every(each => !each.checkVisibility() || !find("#main") ||
+        each.getBoundingClientRect().bottom <= find("#main").getBoundingClientRect().top ||
+        each.getBoundingClientRect().top >= find("#main").getBoundingClientRect().bottom)""")
+
+
+def test_labels_of_roofs(shown):
+    """The name of a roof does not lie over its dot, in any language and at any width."""
+    page = shown("roofline.html", place="?en")
+    for width, depth, language in itertools.product((390, 736, 1280), (0, 1), range(3)):
+        resize(page, width, 900)
+        ask(page, f"{DRAWN}.then(() => (language = {language}, set({{ depth: {depth}, bm: 7, bn: 7, tm: 3, tn: 3 }})))")
+        assert ask(page, """[...document.querySelectorAll("#figure g text")].every(text => {
+            const at = text.getScreenCTM().inverse();
+            return [...document.querySelectorAll("#figure circle")].every(dot => {
+                const box = dot.getBoundingClientRect();
+                const { x, y } = new DOMPoint(box.x + 6, box.y + 6).matrixTransform(at), name = text.getBBox();
+                return x + 6 < name.x || x - 6 > name.x + name.width || y - 6 > name.y + name.height || y + 6 < name.y;
+            });
+        })"""), (width, depth, language)
+
+
+def test_fields_of_the_descriptor(shown):
+    """Its controls are in the order of the fields, and the picture says which field does not matter."""
+    page = shown("descriptor.html", place="?en")
+    fields = "['swizzle', 'sbo', 'lbo', 'start']"
+    assert ask(page, f"""(tops => tops.every((top, i) => !i || top > tops[i - 1]))(
+        {fields}.map(each => find(`#${{each}}`).getBoundingClientRect().top))""")
+    unused = "[...document.querySelectorAll('#figure text')].filter(each => each.textContent === say('unused')).length"
+    for place, count in (("a", 1), ("b", 0), ("plain", 0)):
+        go(page, place)
+        assert ask(page, unused) == count, place
 
 
 def test_swizzle(shown):
@@ -365,18 +414,15 @@ def test_banks_fit_a_screen(shown):
     lane's number, also at strides with many wavefronts."""
     page = shown("banks.html", place="?en#who=16&stride=32", height=800)
     assert ask(page, "document.documentElement.scrollHeight") <= 800
-    for width, height in ((1280, 800), (390, 844)):
+    for width, height, controls in ((1280, 800, "#controls"), (390, 844, "#main")):
         resize(page, width, height)
         ask(page, f"{DRAWN}.then(() => find('#figure').scrollIntoView())")
-        for part in ("#figure", "#controls"):
+        for part in ("#figure", controls):
             top, bottom = ask(page, f"(box => [box.top, box.bottom])(find('{part}').getBoundingClientRect())")
             assert -1 < top and bottom < height + 1, (part, width)  # scrolling leaves parts of a pixel
         for stride in (8, 16, 32):
             ask(page, f"set({{ who: 16, stride: {stride}, pad: 0 }})")
-            assert ask(page, """(left => new Set([...document.querySelectorAll("#figure text")].filter(each =>
-                each.getBBox().x > left && each.getBBox().y > 30)
-                .flatMap(each => each.textContent.split(",").map(Number))).size)(
-                find("#figure [data-turn]").getBBox().x)""") == 32, (width, stride)
+            assert ask(page, NUMBERED) == 32, (width, stride)
 
 
 def test_roofline(shown):

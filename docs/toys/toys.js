@@ -48,8 +48,33 @@ function tips() {
   document.documentElement.addEventListener("pointerleave", e => { if (e.pointerType === "mouse") show(e); });
 }
 
+const PHONE = matchMedia("(max-width: 599px)");
+// On a phone a reader opens what explains the picture; elsewhere it is open.
+function foldAbout() {
+  const about = find("#about"), fold = document.createElement("details"), show = () => { fold.open = !PHONE.matches; };
+  WORDS.reading = ["How to read the picture", "図の見方", "图的读法"];
+  fold.id = "reading";
+  about.before(fold);
+  fold.innerHTML = '<summary class="lesser" data-say="reading"></summary>';
+  fold.append(about);
+  PHONE.addEventListener("change", show);
+  show();
+}
+// On a phone the control of the task stays in sight, below the picture; the others follow.
+function keepInSight(name) {
+  if (!name) return;
+  const own = [...find("#controls").children].filter(each => [each.id, each.htmlFor?.value ?? each.htmlFor].some(of => of === name || of === "label_" + name));
+  const home = new Comment(), main = document.createElement("div");
+  main.id = "main";
+  find("#controls").before(main);
+  own[0].before(home);
+  const place = () => PHONE.matches ? main.append(...own) : home.after(...own);
+  PHONE.addEventListener("change", place);
+  place();
+}
+
 // settings: { name: { value, from, to, step } or { value, choices } }; bounds may be functions of the state, `power` shows two to the
-// value, and a `number` is typed. Choices are a list, or with `buttons` a button each; show(choice) is the word of one that WORDS
+// value, a `number` is typed, and `main` is the control of the task. Choices are a list, or with `buttons` a button each; show(choice) is the word of one that WORDS
 // lacks. draw(state) draws, and returns the sentence as HTML. solved(state): whether a reader has done what the word `task` asks for;
 // the word `solved` says so. Returns set(changes). A word of WORDS is explained by that of the same name after "what_", where it stands
 // and in the list of all. A click on a part of the picture that has data-choose changes those settings.
@@ -65,6 +90,8 @@ function toy(settings, draw, solved) {
     return `${label}<input type="${number ? "number" : "range"}" id="${name}"><output for="${name}"></output>`;
   };
   find("#controls").innerHTML = names.map(controlOf).join("");
+  keepInSight(names.find(name => settings[name].main));
+  foldAbout();
   find("#language").innerHTML = languageOptions();
   const same = query => (preset => names.every(name => name === "turn" || preset[name] === state[name]))(fresh(parsed(query)));
   const presets = [...document.querySelectorAll("[data-set]")];
