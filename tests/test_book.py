@@ -7,11 +7,13 @@ import shutil
 import pytest
 
 from commands import check_exists, run, unbuilt
+from book import faults
 from book.pages import english, headings
 from programs import files
 from support import ROOT, without_code
 
 PAGES = files("*.md")
+PUBLIC_FAULTS = {fault.path for fault in faults.programs(ROOT)}
 PROGRAMS = ("./run", "./test", "build/bin/", "nvcc ", "ncu ", "cuda-gdb ", "compute-sanitizer ", "git ", "python3 ",
             "cuobjdump ", "cmake ", "ctest ")
 # Commands that take long and are run by other tests; ./test is only asked which tests it would run.
@@ -48,6 +50,28 @@ def test_what_runs_is_built(page):
     """Commands are ./run or ./test, which build what they run. A debugger or profiler starts a program that such a
     command has built."""
     assert not unbuilt(page.read_text())
+
+
+def reported():
+    """The rows of the emulator's table of what it reports: what, and by what it is shown."""
+    section = (ROOT / "emulator/README.md").read_text().partition("\n## What it reports\n")[2].partition("\n## ")[0]
+    return re.findall(r"(?m)^\| (?!what |-)(.*) \| (.*) \|$", section)
+
+
+@pytest.mark.parametrize("what, shown_by", reported())
+def test_what_the_emulator_reports_is_shown(what, shown_by):
+    """A program with this fault, of which test_public_faults.py runs each, or a test of that name."""
+    links = re.findall(r"\[([\w.]+)\]\(([^)]*)\)", shown_by)
+    assert links and ", ".join(f"[{name}]({path})" for name, path in links) == shown_by
+    for name, path in links:
+        file = (ROOT / "emulator" / path).resolve()
+        suite, _, test = name.rpartition(".")
+        assert file in PUBLIC_FAULTS and file.stem == name or \
+            re.search(rf"\b{suite}, {test}\)" if suite else rf"\bdef {test}\(", file.read_text()), name
+
+
+def test_the_emulator_reports_something():
+    assert reported()
 
 
 def test_next_follows_the_road():
