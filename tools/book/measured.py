@@ -13,6 +13,9 @@ UNITS = {
     "": ("fp32_fma", "FP32 multiply-adds", "copy"),
 }
 
+# The CSV with the speeds of a chapter's programs, if it is not ladder.csv. OpenCL is not timed beside cuBLAS.
+SPEEDS = {"08_opencl_gcn": "opencl", "14_fp32_accuracy": "../h100/fp32_accuracy"}
+
 
 class Results:
     """A folder's CSVs, read once for each choice of figures. All methods raise InvalidInput."""

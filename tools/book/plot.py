@@ -13,7 +13,7 @@ import programs
 from book import claims, flow_picture, pictures
 from book.chart import LEFT, RIGHT, Axes, Chart, scale
 from book.measured import RATES_SIZE, SIZE, UNITS, Results, cycles_per_issue, machine, unit
-from book.tables import DRAWN, pages, waits
+from book.tables import DRAWN, ERRORS, errors_of, pages, waits
 from languages import LANGUAGES
 from process import say
 from results import Figure, InvalidInput, write_whole
@@ -200,6 +200,37 @@ def shapes(results):
     return chart
 
 
+def errors_by_k(results):
+    """14's errors against K beside those of cuBLAS in FP32, for each kind of data."""
+    rows = results("../h100/fp32_accuracy_k")
+    chart, ks = Chart("14: errors against K"), [row.k for row in rows]
+    errors = {kind: {"cuBLAS": []} for kind in ERRORS}
+    for row in rows:
+        for kind, curves in errors.items():
+            error, quotient = errors_of(row)[kind]
+            curves.setdefault(row.stage, []).append((row.k, error * 1e7))
+            curves["cuBLAS"].append((row.k, error / quotient * 1e7))
+    ys = [y for curves in errors.values() for points in curves.values() for _, y in points]
+    for number, (kind, curves) in enumerate(errors.items()):
+        chart.text(LEFT, 52 + 166 * number, f"{ERRORS[kind]}, errors x 10⁷", "strong")
+        limits = (min(ks), max(ks)), (min(1, *ys), 1.1 * max(ys))
+        axes, ends = Axes(chart, 64 + 166 * number, 110, 302, *limits, (2, 2)), []
+        for name, points in curves.items():
+            axes.curve(points, "dash" if name == "cuBLAS" else "bold")
+            ends.append((*points[-1], name, "small" if name == "cuBLAS" else "strong"))
+        axes.label(ends)
+    return chart
+
+
+def speeds_of_floats(results):
+    """The speeds against size of 14's programs that split floats, beside cuBLAS in FP32."""
+    chart = Chart("14: TFLOP/s against size, M = N = K")
+    rows = [row for row in results("../h100/fp32_accuracy") if not row.stage.endswith("1_halves")]
+    axes, ends = against_size(chart, 44, 300, rows)
+    axes.label(ends)
+    return chart
+
+
 def library_curves(results):
     """The library's speed against size in each precision, with the peaks that the CSV has."""
     rows, peaks = results("library_curves", "n gflops"), {}
@@ -319,6 +350,8 @@ def drawn(results):
     }
     if (results.folder.parent / "h100/shapes_random_50.csv").exists():
         plots["../h100/shapes"] = shapes, *(f"../h100/shapes_{name}" for name in DRAWN)
+        plots["../h100/errors_by_k"] = errors_by_k, "../h100/fp32_accuracy_k"
+        plots["../h100/speeds_of_floats"] = speeds_of_floats, "../h100/fp32_accuracy"
     for chapter in {row.stage.split("/")[0] for row in results("ladder") if "/" in row.stage}:
         if f"/sizes_{chapter[:2]}.svg" not in (programs.ROOT / chapter / "README.md").read_text():
             continue

@@ -6,7 +6,7 @@ import statistics
 import programs
 from book import faults
 from book.markers import Head, Sentence, filled, markdown, with_rows
-from book.measured import RATES_SIZE, SIZE, UNITS, Results, cycles_per_issue, text_of, unit
+from book.measured import RATES_SIZE, SIZE, SPEEDS, UNITS, Results, cycles_per_issue, text_of, unit
 from book.pages import english, headings, road, navigation
 from exercises import listed
 from programs import ROOT
@@ -331,7 +331,7 @@ def speeds_of(results, chapter):
     files = [file for file in programs.steps() if file.parent.name == chapter]
     if not files:
         return []
-    speeds = results.stages("opencl" if files[0].suffix == ".cl" else "ladder")  # OpenCL is not timed beside cuBLAS
+    speeds = results.stages(SPEEDS.get(chapter, "ladder"))
     before = programs.before(files[0])
     return [(file, speeds.get(programs.name(file).removesuffix(".cl"))) for file in [before, *files] if file]
 
@@ -413,35 +413,40 @@ def multiples_13(results):
                f"`{name}`")
 
 
+# The kinds of data of --accuracy: the word in the columns of the CSV, and their name.
+ERRORS = {"zero_mean": "zero-mean data", "positive": "positive data", "wide": "wide data"}
+
+
 def errors_of(row):
-    """The errors of a row for each kind of data, and beside each its quotient by cuBLAS's."""
-    kinds = "zero_mean", "positive", "wide"
-    errors = [(getattr(row, f"error_{kind}"), getattr(row, f"error_{kind}_of_cublas")) for kind in kinds]
-    cells = [f"{error:.1e} | {quotient:{'.2f' if quotient < 10 else '.0f'}} x" for error, quotient in errors]
+    """{kind of data: (the error of a row, its quotient by cuBLAS's)}"""
+    return {kind: (getattr(row, f"error_{kind}"), getattr(row, f"error_{kind}_of_cublas")) for kind in ERRORS}
+
+
+ERROR_HEADS = " | ".join(f"{name} | x" for name in ERRORS.values())
+
+
+def error_cells(row):
+    cells = [f"{error:.1e} | {quotient:{'.2f' if quotient < 10 else '.0f'}}"
+             for error, quotient in errors_of(row).values()]
     return " | ".join(cells).replace("e-0", "e-")
 
 
-ERRORS = "error, zero-mean | of cuBLAS's | positive | of cuBLAS's | wide | of cuBLAS's"
-
-
-@table
-def accuracy(results):
-    """Products of floats on tensor cores: speed and errors beside cuBLAS in FP32."""
-    yield Head(f"program, N | TFLOP/s | of cuBLAS | MHz | {ERRORS}")
-    rows = results("../h100/fp32_accuracy")
-    for size in (RATES_SIZE, SIZE):
-        for row in rows:
+def accuracy(results, shown):
+    """Products of floats on tensor cores: speed and errors beside cuBLAS in FP32 at these sizes."""
+    yield Head(f"program, N | TFLOP/s | of cuBLAS | {ERROR_HEADS}")
+    for size in shown:
+        for row in results("../h100/fp32_accuracy"):
             if row.m == size:
-                speed = f"{row.gflops:T} | {row.percent_of_cublas:.0f}% | {row.sm_mhz}"
-                yield f"`{row.stage.partition('/')[2] or 'matmul'}`, {row.m} | {speed} | {errors_of(row)}"
+                speed = f"{row.gflops:T} | {row.percent_of_cublas:.0f}%"
+                yield f"`{row.stage.partition('/')[2] or 'matmul'}`, {row.m} | {speed} | {error_cells(row)}"
 
 
 @table
 def accuracy_by_k(results):
     """The errors against K."""
-    yield Head(f"M x N x K | {ERRORS}")
+    yield Head(f"M x N x K | {ERROR_HEADS}")
     for row in results("../h100/fp32_accuracy_k"):
-        yield f"{row.m} x {row.n} x {row.k} | {errors_of(row)}"
+        yield f"{row.m} x {row.n} x {row.k} | {error_cells(row)}"
 
 
 @table
@@ -458,7 +463,7 @@ def sizes(results, chapter):
     files = [file for file in programs.steps() if file.parent.name == chapter]
     names = [programs.name(file) for file in files]
     yield Head(" | ".join(["N", *(file.stem for file in files), "cuBLAS"]))
-    for at in grouped([row for row in results("ladder") if row.stage in names], "m", "stage"):
+    for at in grouped([row for row in results(SPEEDS.get(chapter, "ladder")) if row.stage in names], "m", "stage"):
         cells = [
             f"{row.gflops:T} ({row.percent_of_cublas:.1f}%; {row.sm_mhz})" if (row := at.get(name)) else "-"
             for name in names
@@ -558,8 +563,10 @@ def timed(results, block):
     return with_rows(block, [printed(row) for row in results("ladder") if row.m == RATES_SIZE and "/" not in row.stage])
 
 
-# Tables of one kind: {name: (a function of the results and a word, the word)}.
+# Tables of one kind: {name: (a function of the results and of something else, that something)}.
 ALIKE = {
+    "accuracy": (accuracy, (RATES_SIZE, SIZE)),
+    "accuracy_at_smaller_sizes": (accuracy, (1024, 2048)),
     "loads": (latencies, "load"),
     "instructions": (latencies, "instruction"),
     "half_c": (at_shapes, "half_c"),
@@ -579,8 +586,8 @@ def rows_of(name, results, page):
     if name in CHAPTER_TABLES:
         return CHAPTER_TABLES[name](results, page.parent.name)
     if name in ALIKE:
-        function, word = ALIKE[name]
-        return function(results, word)
+        function, argument = ALIKE[name]
+        return function(results, argument)
     return TABLES[name](results)
 
 
@@ -615,7 +622,8 @@ def pages(folder, root):
     results, texts, last = Results(folder), {}, navigation(sorted(root.glob("[0-9][0-9]_*/README.md")))
     for page in english([path for place in PLACES for path in root.glob(place)]):
         # Its steps have no figures yet.
-        is_new = (page.parent / "matmul.cu").exists() and page.parent.name not in results.stages()
+        chapter = page.parent.name
+        is_new = (page.parent / "matmul.cu").exists() and chapter not in results.stages(SPEEDS.get(chapter, "ladder"))
 
         def made(name, old):
             if name in ("counters", "counted"):  # tools/counters.py makes these
