@@ -5,7 +5,7 @@ import html
 
 import programs
 from book import flow_picture
-from book.measured import UNITS, Results, unit
+from book.measured import SPEEDS, UNITS, Results, unit
 from book.tables import speeds_of
 from programs import ROOT
 
@@ -64,13 +64,13 @@ def screen(say, href, language, picture):
 
 
 def prediction(say, chapter):
-    """The form in which a reader predicts the speed of each program of a chapter, or "" if they have no speed in the
-    ladder."""
+    """The form in which a reader predicts the speed of each program of a chapter, or "" if they have not been timed."""
     rows = [(file, row) for file, row in speeds_of(RESULTS, chapter) if row]
     own = [(programs.name(file), row) for file, row in rows if file.parent.name == chapter]
     if not own:
         return ""
-    most = round(RESULTS.one("limits", what=UNITS[unit(own[-1][0])][0]).limit / 1000, 1)
+    folder = SPEEDS.get(chapter, "").rpartition("/")[0] or "."  # of the GPU
+    most = round(RESULTS.one(f"{folder}/limits", what=UNITS[unit(own[-1][0])][0]).limit / 1000, 1)
     step, lines = 0.1 if most < 100 else 1, []
     before = next((row for file, row in rows if file.parent.name != chapter), None)
     begin = min(most, before.gflops / 1000) if before else 0
@@ -103,7 +103,8 @@ def prediction(say, chapter):
 
 def predicted(say):
     """Below the table of the first page, whose rows get the reader's predictions."""
-    chapters = [row.stage for row in RESULTS.stages().values() if "/" not in row.stage]
+    timed = {stage for speeds in ("ladder", *SPEEDS.values()) for stage in RESULTS.stages(speeds)}
+    chapters = timed & {file.parent.name for file in programs.steps()}
     text = html.escape(say("You have predicted {} of {} chapters."))
     return (
         f'<p class="predicted" data-of="{len(chapters)}" data-text="{text}" data-yours="{say("yours")}" hidden>'

@@ -57,8 +57,9 @@ def text_of(stage):
 
 
 def unit(stage):
-    """The key in UNITS for the arithmetic that a stage states."""
-    return next(word for word in UNITS if word in text_of(stage))
+    """The key in UNITS for the arithmetic that a stage states. Split floats are multiplied by wgmma."""
+    text = text_of(stage).replace("split_arithmetic", "kWgmma")
+    return next(word for word in UNITS if word in text)
 
 
 def cycles_per_issue(row):
