@@ -242,7 +242,7 @@ def test_barrier_shows_what_it_says(shown):
             sum + each.width.baseVal.value, 0);
         const all = barrierTimeline(state, later[1] + 5000).flatMap(each => each.parts).filter(each =>
             each.kind === "multiply" && each.from >= later[0] && each.from < later[1]).length * MULTIPLY;
-        return [+find("#says strong").textContent.match(/\\d+/)[0], 100 * wide("now") / (wide("now") + wide("bad")),
+        return [+find("#says strong").textContent.match(/\\d+/)[0], 100 * wide("now") / (wide("now") + wide("waits")),
             100 * all / (later[1] - later[0])];
     }})""")
     for setting, (said, drawn, long) in zip(settings, found, strict=True):

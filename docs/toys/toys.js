@@ -15,13 +15,16 @@ function long(words, size = 11) {
   ruler.font = `${size}px system-ui, sans-serif`;
   return ruler.measureText(words).width;
 }
+// Lines in red, for what waits or is wasted.
+const HATCH = '<defs><pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">' +
+  '<rect class="under-hatch" width="5" height="5"/><rect class="hatch" width="2" height="5"/></pattern></defs>';
 // A picture, as wide as its place unless told. parts: SVG. The sentence beside it says in words what it shows. What else stands in
 // the figure stays, such as a corner that a finger drags.
 function picture(height, parts, width = roomOf()) {
   find("#figure svg")?.remove();
   find("#figure").classList.remove("pointed");
   find("#figure").insertAdjacentHTML("afterbegin",
-    `<svg width="${width}" height="${height}" role="img" aria-labelledby="title">${parts.join("")}</svg>`);
+    `<svg width="${width}" height="${height}" role="img" aria-labelledby="title">${HATCH}${parts.join("")}</svg>`);
 }
 // tip: what the box says when it is pointed at, or tapped. With data-of, some words, all that shares one of them stands out then.
 const box = (x, y, width, height, kind, tip = "", more = "") =>
