@@ -6,11 +6,12 @@ import xml.etree.ElementTree
 
 import pytest
 
-from book import colours, plot, svg
+from book import colours, openings, plot, svg
 from book.measured import SIZE, Results
 from records import record_of
 from results import read
 from support import ROOT
+from view import flow
 
 
 def test_in_the_book():
@@ -23,6 +24,26 @@ def test_in_the_book():
                         for tag in ("title", "desc"))
         assert about and (title, file.stem) in sum(shown.values(), []), file.name
     assert not [page for page in shown if page.name == "README.md" and not shown[page]]
+
+
+@pytest.mark.parametrize("chapter", sorted({row.stage for row in read(ROOT / "docs/results/flow.csv")}))
+def test_openings_have_the_sizes_of_the_kernels(chapter):
+    """A block's tile, the values of k in a k-tile, and the part of the tile that the first warp stores are those of the
+    record."""
+    of, number = next(row for row in read(ROOT / "docs/results/flow.csv") if row.stage == chapter), chapter[:2]
+    svg = xml.etree.ElementTree.parse(ROOT / f"docs/pictures/{number}_opening.svg")
+    labels = [text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")]
+    assert f"{of.rows} x {of.columns}, k {of.tile_k}" in labels
+    if int(number) > 10:
+        return  # TMA stores C
+    record = record_of(chapter, (int(of.rows), int(of.columns), 64))
+    _, begin, rows, columns, size = record["matrices"][2].values()
+    block = flow.Block(record)
+    stores = [(address - begin) // size for site, _, _, _, *lanes in block.warps[0]
+              if record["sites"][site][0] == "global store" for address in block.spread(*lanes[:2])]
+    height, width = (max(at) - min(at) for at in ([each // columns for each in stores], [each % columns for each in stores]))
+    down, across = openings.OPENINGS[number].warps
+    assert (int(of.rows) // down, int(of.columns) // across) == pytest.approx((height + 1, width + 1), abs=3)
 
 
 def test_every_class_has_a_style():

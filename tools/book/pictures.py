@@ -3,6 +3,7 @@ line that names its sources. The others are only SVG files, of which the style i
 """
 import re
 
+from book import openings
 from book.chart import RIGHT, Axes, Chart
 from book.measured import Results, cycles_per_issue
 from book.svg import Svg, restyled
@@ -167,13 +168,62 @@ def split():
     return svg, "The rules: emulator/include/tensor_core.h."
 
 
-PICTURES = {"00_memory": memory, "00_roof": roof, "02_slots": slots, "03_time": time, "08_waves": waves,
-            "14_split": split}
+def roles():
+    of, svg = openings.constants("10_async_mma/matmul.cu"), Svg("One thread loads, eight warps multiply")
+    svg.text(20, 54, "the producer: one thread", "strong")
+    svg.text(236, 54, f"the consumers: {of.kConsumers // 32} warps", "strong")
+    lines = (("wait until stage b is empty", "issue TMA loads into it:", f"{of.kTileM} x {of.kTileK} of A",
+              f"{of.kTileK} x {of.kTileN} of B"),
+             ("wait until stage b is full", "load fragments, multiply", "signal that it has been read"))
+    for x, texts in zip((20, 236), lines):
+        svg.box(x, 64, 172, 84, None, edge="edge")
+        for number, text in enumerate(texts):
+            svg.text(x + 8, 82 + 18 * number, text)
+    svg.line("M234 78H194m4 -3l-4 3l4 3M194 114H234m-4 -3l4 3l-4 3")
+    svg.text(214, 72, "empty", "small middle")
+    svg.text(214, 129, "full", "small middle")
+    svg.text(20, 176, f"b: one of {of.kStages} stages of shared memory", "strong")
+    for stage in range(of.kStages):
+        x = 20 + 100 * stage
+        svg.box(x, 186, 88, 44, None, edge="edge")
+        svg.box(x + 8, 194, 26, 28, "a", "As")
+        svg.box(x + 42, 194, 38, 28, "b", "Bs")
+    svg.text(20, 250, "An arrow points to the one that waits.")
+    return svg, "10_async_mma/matmul.cu"
+
+
+def equal():
+    """Three tiles of eight k-tiles on four SMs, as whole tiles and in equal shares."""
+    svg, tiles, k_tiles, sms, wide = Svg("Three tiles on four SMs: whole, or in equal shares"), 3, 8, 4, 42
+    fills, y = ("c", "c-pale", "full-pale"), 52
+    equal = tiles * k_tiles // sms
+    for head, share in ((f"Whole tiles: {k_tiles} steps of time", k_tiles),
+                        (f"{tiles * k_tiles} / {sms} k-tiles for each SM: {equal} steps", equal)):
+        svg.text(20, y, head, "strong")
+        for sm in range(sms):
+            top = y + 8 + 24 * sm
+            svg.text(20, top + 14, f"SM {sm}")
+            work = range(sm * share, min((sm + 1) * share, tiles * k_tiles))
+            for step, k_tile in enumerate(work):
+                tile = k_tile // k_tiles
+                svg.box(64 + wide * step, top, wide, 20, fills[tile], f"tile {tile}", "grid")
+            if len(work) < k_tiles:
+                svg.box(64 + wide * len(work), top, wide * (k_tiles - len(work)), 20, "wait" if not work else None)
+        y += 134
+    svg.legend(y - 14, ("wait", "an SM without work"))
+    return svg, "A box is a k-tile. An SM computes from left to right."
+
+
+PICTURES = {
+    **openings.pictures(), "00_memory": memory, "00_roof": roof, "02_slots": slots, "03_time": time, "08_waves": waves,
+    "10_roles": roles, "13_equal": equal, "14_split": split,
+}
 
 
 def drawn():
     """{file: its text}"""
-    texts = {file: restyled(file.read_text()) for file in (ROOT / "docs/pictures").glob("*.svg")}
+    files = [file for file in (ROOT / "docs/pictures").glob("*.svg") if file.suffixes == [".svg"]]  # no translation
+    texts = {file: restyled(file.read_text()) for file in files}
     for name, draw in PICTURES.items():
         svg, source = draw()
         texts[ROOT / f"docs/pictures/{name}.svg"] = svg.render(source)

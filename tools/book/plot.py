@@ -298,7 +298,8 @@ def bar(chart, y, row, width, before=False):
 def segment(chart, x, y, width, fill, *texts):
     """A part of a bar with the last of `texts` that fits. Returns whether one does."""
     text = next((text for text in reversed(texts) if 6.8 * len(text) + 6 < width), "")
-    chart.box(round(x, 1), y, round(max(width - 1, 0.5), 1), 18, fill, text, "grid" if fill.startswith("idle") else None)
+    edge = "grid" if fill.startswith("idle") else None
+    chart.box(round(x, 1), y, round(max(width - 1, 0.5), 1), 18, fill, text, edge)
     return bool(text)
 
 

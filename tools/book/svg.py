@@ -7,14 +7,15 @@ from book import colours
 # Width of the viewBox, and pixels a unit of it where there is room, so that all pictures have letters of the same size.
 WIDTH, SCALE = 428, 1.4
 FONT = "12px -apple-system,'Segoe UI','Noto Sans',Helvetica,Arial,sans-serif"
-# What a box can be filled with, a colour of docs/toys/colours.css, where that of waiting is hatched. Later ones are painted
-# over earlier ones.
+# What a box can be filled with, a colour of docs/toys/colours.css, where that of waiting is hatched. Later ones are
+# painted over earlier ones.
 FILLS = "idle full-pale a-pale b-pale c-pale full a b c wait".split()
 STYLE = (
     f"svg{{{colours.LIGHT}}}@media(prefers-color-scheme:dark){{svg{{{colours.DARK}}}}}"
     f"text{{font:{FONT};fill:var(--ink)}}.title{{font-size:16px;font-weight:600}}"
     ".strong{font-weight:600}.small{font-size:11px}.middle{text-anchor:middle}.end{text-anchor:end}"
-    ".lesser,.on-idle{fill:var(--lesser)}.on-wait{stroke:var(--wait-pale);stroke-width:4;paint-order:stroke}.on-full,.on-a,.on-b,.on-c{fill:var(--paper)}"
+    ".on-wait{stroke:var(--wait-pale);stroke-width:4;paint-order:stroke}"
+    ".lesser,.on-idle{fill:var(--lesser)}.on-full,.on-a,.on-b,.on-c{fill:var(--paper)}"
     ".card{fill:var(--paper)}.grid,.edge,.dash{fill:none;stroke:var(--ink);stroke-width:1.5}"
     ".dash{stroke-dasharray:4 3}.grid{stroke:var(--grid);stroke-width:1}"
     + "".join(f".{fill}{{fill:var(--{fill})}}" for fill in FILLS if fill != "wait")
@@ -50,10 +51,10 @@ class Svg:
 
     style = STYLE
 
-    def __init__(self, title, width=WIDTH):
-        self.title, self.width, self.bottom = title, width, 0
+    def __init__(self, title, width=WIDTH, left=20):
+        self.title, self.width, self.left, self.bottom = title, width, left, 0
         self.boxes, self.lines, self.texts, self.description = {}, {}, [], []
-        self.text(20, 28, title, "title", False)
+        self.text(left, 28, title, "title", False)
 
     def text(self, x, y, text, css="", described=True):
         self.bottom = max(self.bottom, y + 4)
@@ -91,7 +92,7 @@ class Svg:
 
     def render(self, source):
         """Returns the SVG text. `source`, the name of the data, is printed at the bottom."""
-        self.text(20, self.bottom + 22, source, "small lesser")
+        self.text(self.left, self.bottom + 22, source, "small lesser")
         height = self.bottom + 12
         return "\n".join(
             [
