@@ -43,20 +43,30 @@ struct Access {
 };
 
 // Accesses that need no order among themselves: reads (or atomics) by lanes of one warp at the same
-// clock, and by the same instruction, unless joins() has merged those of a third one.
+// clock, and by the same instruction, unless joins() has merged those of a third one. Or an earlier
+// write, of the byte that the cell's last one has not written.
 struct Group {
     uint32_t clock = 0;
     uint16_t site = 0;
     uint8_t warp = 0;
-    uint8_t bytes : 2;
-    bool atomic : 1;
+    uint8_t access = 0;  // bytes and kind, in a number that is compared at each access
     uint32_t lanes = 0;
+
+    static constexpr unsigned kAtomics = 4, kWrites = 8;
+    static uint8_t access_of(Kind kind, unsigned bytes) {
+        return uint8_t(bytes | (kind == kAtomic ? kAtomics : kind == kWrite ? kWrites : 0));
+    }
+    unsigned bytes() const { return access & 3; }
+    bool atomic() const { return access & kAtomics; }
+    bool write() const { return access & kWrites; }
+    Kind kind() const { return write() ? kWrite : atomic() ? kAtomic : kRead; }
+    bool within(unsigned other_bytes) const { return (bytes() & ~other_bytes) == 0; }
 };
 
 }  // namespace
 
-// The last write, and two groups of reads or atomics. Where these two cannot stand for all the
-// others, the rest is in more_groups (see keep()).
+// The last write, and two groups of reads or atomics. Where these cannot stand for all the others,
+// the rest is in more_groups (see keep() and keep_write()).
 struct Cell {
     uint32_t clock;  // 0: none yet
     uint16_t thread : 13, to_come : 1, bytes : 2;  // to_come: of an asynchronous copy
@@ -72,15 +82,58 @@ constexpr int kCellBytes = 2;  // of one cell: a half, the narrowest access trac
 
 std::map<uint32_t, uint3> blocks;  // of this launch, by the clock at their start
 struct MoreGroup {
-    const Cell* cell;
+    Cell* cell;
     uint32_t before;  // the index of the cell's previous one, or kNone
     Group group;
 };
 constexpr uint32_t kNone = ~0u;
-std::vector<MoreGroup> more_groups;  // since the last barrier
+constexpr size_t kMostGroups = 1 << 22;  // that outlive a barrier: 96 MiB
+std::vector<MoreGroup> more_groups;  // since the last barrier; with fences, since the launch began
 uint32_t last_of(const Cell& cell) {
     const uint32_t at = cell.more;
     return at < more_groups.size() && more_groups[at].cell == &cell ? at : kNone;
+}
+void add(Cell& cell, const Group& group) {
+    const uint32_t last = last_of(cell);
+    cell.more = uint32_t(more_groups.size());
+    more_groups.push_back({&cell, last, group});
+}
+// The first of the cell's groups in more_groups for which this holds, or null.
+template <class Holds>
+Group* find_more(const Cell& cell, const Holds& holds) {
+    for (uint32_t i = last_of(cell); i != kNone; i = more_groups[i].before)
+        if (holds(more_groups[i].group)) return &more_groups[i].group;
+    return nullptr;
+}
+
+// Forgets more_groups. That a byte was accessed passes to the cell's own write or groups. For a later
+// block this is enough: it comes after all that this block has done before a barrier, or after none.
+void forget_more_groups() {
+    for (const MoreGroup& more : more_groups) {
+        Cell& cell = *more.cell;
+        const Group& group = more.group;
+        if (group.write()) {
+            cell.bytes |= group.bytes();
+            continue;
+        }
+        unsigned covered = 0;
+        Group* of_this_block = nullptr;
+        for (Group& kept : cell.group) {
+            if (kept.atomic() != group.atomic()) continue;
+            covered |= kept.bytes();
+            if (kept.clock > state.block_start) of_this_block = &kept;
+        }
+        if (group.within(covered)) continue;
+        Group &first = cell.group[0], &second = cell.group[1];
+        if (of_this_block) of_this_block->access |= group.bytes();
+        else if (first.atomic() == second.atomic())
+            (second.within(first.bytes()) ? second : first) = group;
+    }
+    more_groups.clear();
+}
+// What a barrier orders need not be kept, unless a fence orders it for other blocks alone.
+void forget_ordered_groups() {
+    if (!fences::any || more_groups.size() > kMostGroups) forget_more_groups();
 }
 
 // A thread of the group that is not ordered with the access, or -1.
@@ -141,30 +194,32 @@ unsigned issuer_of(unsigned actor) {
     if (record::on && !first->async) record::conflict(*first);
 }
 
-// Keeps a read or an atomic in the groups. It may replace a group that comes before it, because any
-// later access that is unordered with the old group is also unordered with `now` (the bytes are not
-// compared). A group of another block beside one of this block, or two groups of different warps,
-// stand for all others, because only a barrier of the block orders an access after both. (A fence
-// with an atomic can do so for another block's group: races with what was left out are then not
-// seen.) If reads and atomics mix, or threads synchronise across the warps of a block, all are kept.
+// Keeps a read or an atomic in the groups. It may replace a group of no other bytes that comes before
+// it, because any later access that is unordered with the old group is also unordered with `now`. Of
+// the same bytes, a group of another block beside one of this block, or two groups of different
+// warps, stand for all others, because only a barrier of the block orders an access after both. If
+// reads and atomics mix, or some accesses are of single bytes, so many are kept of each. If threads
+// synchronise across the warps of a block, or by fences across blocks, all are.
 [[gnu::always_inline]] inline void keep(Cell& cell, const Access& now, uint32_t since) {
     Group &first = cell.group[0], &second = cell.group[1];
-    const bool atomic = now.kind == kAtomic;
-    const bool alike = first.atomic == atomic && second.atomic == atomic && !state.beyond_warps;
+    const uint8_t access = Group::access_of(now.kind, now.bytes);
+    const bool all_kept = state.beyond_warps || fences::any;
+    const bool alike = first.access == access && second.access == access && !all_kept;
     if (alike && first.clock > state.base && second.clock > state.base && first.warp != second.warp)
         return;
     const unsigned warp = now.thread / 32;
     const uint32_t lane = 1u << now.thread % 32;
-    const Group group{now.clock, now.site, uint8_t(warp), uint8_t(now.bytes), atomic, lane};
+    const bool atomic = now.kind == kAtomic;
+    const Group group{now.clock, now.site, uint8_t(warp), access, lane};
     const auto joins = [&](Group& g, bool any_site) {
-        if (g.clock != now.clock || g.warp != warp || g.atomic != atomic) return false;
-        if (g.bytes != now.bytes) return false;
+        if (g.clock != now.clock || g.warp != warp || g.access != access) return false;
         if (g.site != now.site && !any_site) return false;
         g.lanes |= lane;
         return true;
     };
     const auto replaces = [&](const Group& g) {
-        return g.clock <= since || (g.atomic == atomic && unordered_thread(g, now) < 0);
+        return g.clock <= since || (g.atomic() == atomic && !g.write() && g.within(now.bytes) &&
+                                    unordered_thread(g, now) < 0);
     };
     if (joins(first, false) || joins(second, false)) return;
     if (replaces(first)) return void(first = group);
@@ -176,28 +231,41 @@ unsigned issuer_of(unsigned actor) {
         return;
     }
     if (joins(second, true)) return;  // a third instruction: the second's line stands for it
-    const uint32_t last = last_of(cell);
-    const auto add = [&](const Group& g) {
-        cell.more = uint32_t(more_groups.size());
-        more_groups.push_back({&cell, last, g});
-    };
-    if (first.atomic == second.atomic && first.atomic != atomic) {  // one of each kind stays
-        add(second);
+    if (first.atomic() == second.atomic() && first.atomic() != atomic) {  // one of each kind stays
+        add(cell, second);
         second = group;
         return;
     }
-    for (uint32_t i = last; i != kNone; i = more_groups[i].before)
-        if (joins(more_groups[i].group, true)) return;
-    for (uint32_t i = last; i != kNone; i = more_groups[i].before)
-        if (replaces(more_groups[i].group)) return void(more_groups[i].group = group);
-    add(group);
+    const Group* like = nullptr;
+    const auto is_second = [&](const Group& g) {  // of two different warps
+        if (g.clock <= state.base || g.access != access) return false;
+        if (like && like->warp != g.warp) return true;
+        like = &g;
+        return false;
+    };
+    if (!all_kept && (is_second(first) || is_second(second) || find_more(cell, is_second))) return;
+    if (find_more(cell, [&](Group& g) { return joins(g, true); })) return;
+    if (Group* const old = find_more(cell, replaces)) return void(*old = group);
+    add(cell, group);
+}
+
+// Keeps the cell's last write if the present one is of its other byte.
+inline void keep_write(Cell& cell, const Access& now) {
+    const uint8_t access = Group::access_of(kWrite, cell.bytes & ~now.bytes);
+    const Group old{cell.clock, cell.site, uint8_t(cell.thread / 32), access,
+                    1u << cell.thread % 32};
+    Group* const older =
+        find_more(cell, [&](const Group& g) { return g.write() && g.within(old.bytes()); });
+    if (older) *older = old;
+    else add(cell, old);
 }
 
 // The acting operation overwrites what the group has read. Returns a thread of the group that has
 // passed no proxy fence since that read, or -1. A block barrier is enough in practice, an mbarrier
 // is not: see REFERENCE.md, "mbarriers and bulk copies".
 inline int unfenced_thread(const Group& group, const Access& now) {
-    if (!state.acting || now.kind != kWrite || group.clock <= state.base) return -1;
+    if (!state.acting || (now.kind != kWrite && !group.write()) || group.clock <= state.base)
+        return -1;
     for (uint32_t lanes = group.lanes; lanes; lanes &= lanes - 1) {
         const int thread = group.warp * 32 + __builtin_ctz(lanes);
         if (!state.acting->sees(group.clock, thread)) return thread;
@@ -205,19 +273,38 @@ inline int unfenced_thread(const Group& group, const Access& now) {
     return -1;
 }
 
-void check_group(const Group& group, bool global, const Access& now, uint32_t since) {
-    if (group.clock <= since) return;
-    const Kind kind = group.atomic ? kAtomic : kRead;
-    if (const int thread = unordered_thread(group, now); thread >= 0)
-        report(global, {group.clock, uint16_t(thread), group.site, kind, 3}, now);
-    else if (const int thread = global ? -1 : unfenced_thread(group, now); thread >= 0)
-        report(global, {group.clock, uint16_t(thread), group.site, kind, 3}, now, Conflict::fence);
+// Two unordered writes, of which the second is not yet executed, and the value of the first.
+struct TwoWrites {
+    bool global;
+    Access first, second;
+    unsigned char stored[16];
+};
+std::vector<TwoWrites> two_writes;
+
+// before: a write.
+[[gnu::cold]] void race_of_write(bool global, const Access& before, const Access& now) {
+    if (!races::store_follows || record::on) return report(global, before, now);
+    two_writes.push_back({global, before, now, {}});
+    std::memcpy(two_writes.back().stored, reinterpret_cast<void*>(now.address), size_t(now.width));
 }
 
-// A write conflicts with every group, a read only with atomics, an atomic only with reads.
+void check_group(const Group& group, bool global, const Access& now, uint32_t since) {
+    if (group.clock <= since) return;
+    const auto access = [&](int thread) {
+        return Access{group.clock, uint16_t(thread), group.site, group.kind(), 3};
+    };
+    if (const int thread = unordered_thread(group, now); thread >= 0)
+        (group.write() ? race_of_write(global, access(thread), now)
+                       : report(global, access(thread), now));
+    else if (const int thread = global ? -1 : unfenced_thread(group, now); thread >= 0)
+        report(global, access(thread), now, Conflict::fence);
+}
+
+// A write conflicts with every group, a read only with writes and atomics, an atomic only with
+// writes and reads.
 inline bool may_conflict(const Group& group, const Access& now) {
-    return (now.kind == kWrite || group.atomic != (now.kind == kAtomic)) &&
-           (group.bytes & now.bytes);
+    if (!(group.access & now.bytes)) return false;
+    return now.kind == kWrite ? true : now.kind == kRead ? group.access > 3 : !group.atomic();
 }
 
 // Reports what earlier launches have done to these bytes, if this launch may not come after them.
@@ -230,8 +317,7 @@ void check_launches(const races::Earlier& earlier, const Cell* cells, uintptr_t 
             earlier.launch(cell->clock, kWrite, cell->site, now.kind, now.site);
         for (const Group& group : cell->group)
             if (group.clock && group.clock <= until && may_conflict(group, now))
-                earlier.launch(group.clock, group.atomic ? kAtomic : kRead, group.site, now.kind,
-                               now.site);
+                earlier.launch(group.clock, group.kind(), group.site, now.kind, now.site);
     }
 }
 
@@ -248,8 +334,10 @@ void check_launches(const races::Earlier& earlier, const Cell* cells, uintptr_t 
 [[gnu::cold]] void overwrite(const Cell& cell, const Access& now, uint32_t since) {
     // Past a barrier the memory may be used anew.
     if (cell.clock <= std::max(since, state.base) || cell.site == now.site) return;
-    const auto read = [&](const Group& group) { return group.clock >= cell.clock; };
-    if (read(cell.group[0]) || read(cell.group[1]) || last_of(cell) != kNone) return;
+    const auto read = [&](const Group& group) {
+        return group.clock >= cell.clock && !group.write();
+    };
+    if (read(cell.group[0]) || read(cell.group[1]) || find_more(cell, read)) return;
     static std::set<std::pair<uint16_t, uint16_t>> looked_at;
     static uint64_t since_reset;
     if (std::exchange(since_reset, resets) != resets) looked_at.clear();
@@ -261,21 +349,6 @@ void check_launches(const races::Earlier& earlier, const Cell* cells, uintptr_t 
         report_aloud(second + " overwrites a value of " + first + " that nothing has read: " +
                      same + ", as all extern __shared__ arrays of a block are (" +
                      block_at(now.clock) + ", " + thread_name(now.thread) + ")");
-}
-
-// Two unordered writes, of which the second is not yet executed, and the value of the first.
-struct TwoWrites {
-    bool global;
-    Access first, second;
-    unsigned char stored[16];
-};
-std::vector<TwoWrites> two_writes;
-
-// before: a write.
-[[gnu::cold]] void race_of_write(bool global, const Access& before, const Access& now) {
-    if (!races::store_follows || record::on) return report(global, before, now);
-    two_writes.push_back({global, before, now, {}});
-    std::memcpy(two_writes.back().stored, reinterpret_cast<void*>(now.address), size_t(now.width));
 }
 
 [[gnu::cold]] void compare_two_writes() {
@@ -325,10 +398,15 @@ inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t sinc
     if (now.kind == kWrite) {
         if (shared_names::several_externs && !global) overwrite(cell, now, since);
         if (!uninitialised_reads.empty()) compare_with_uninitialised_reads(cell, now);
+        unsigned bytes = now.bytes;
+        if (written && (cell.bytes & ~bytes)) {
+            if (cell.thread == now.thread && cell.clock == now.clock) bytes |= cell.bytes;
+            else keep_write(cell, now);
+        }
+        cell.bytes = bytes & 3;
         cell.clock = now.clock;
         cell.thread = now.thread & 0x1fff;
         cell.site = now.site;
-        cell.bytes = now.bytes & 3;
     } else {
         if (!global && !written) {
             report(global, {0, 0, 0, kWrite, 3}, now);
@@ -347,6 +425,7 @@ bool store_follows;
 bool awaits_store() { return !two_writes.empty(); }
 
 void begin_launch() {
+    forget_more_groups();
     clocks::begin_launch();
     fences::begin_launch();
     blocks.clear();
@@ -355,18 +434,18 @@ void begin_launch() {
 void begin_block() {
     end_interval();
     two_writes.clear();  // of a launch that has failed
+    forget_ordered_groups();
     clocks::begin_block();
     fences::begin_block();
-    more_groups.clear();
     blocks[state.block_start] = builtins.block;
 }
 
 void block_barrier() {
     compare_two_writes();
     end_interval();
+    forget_ordered_groups();
     clocks::block_barrier();
     fences::block_barrier();
-    more_groups.clear();
 }
 
 void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool global, Kind kind,
@@ -460,6 +539,7 @@ Cell* new_cells(uintptr_t begin, uintptr_t end) {
     return static_cast<Cell*>(p);
 }
 void delete_cells(Cell* cells, uintptr_t begin, uintptr_t end) {
+    forget_more_groups();
     if (cells) munmap(cells, cells_bytes(begin, end));
 }
 
