@@ -273,12 +273,12 @@ inline __device__ void cp_async_bulk_tensor(void* to, const CUtensorMap* map, in
               :: "r"(shared_address(to)), "l"(map), "r"(x), "r"(y), "r"(shared_address(barrier))
               : "memory");
 }
-// The copy in the other direction; elements outside the matrix are not written. First the threads
-// that wrote the box execute fence_proxy_async(), and then a barrier. The copy belongs to the next
-// group that this thread commits, and only this thread can wait for it. After
-// cp_async_bulk_wait_group_read the box may be overwritten in shared memory, and after
-// cp_async_bulk_wait_group the matrix has been written; both wait for all groups except the latest
-// `pending`.
+// The copy in the other direction. Of each row, whole chunks of 16 bytes are written, up to the one
+// with the matrix's last element; what lies outside these is not. First the threads that wrote the
+// box execute fence_proxy_async(), and then a barrier. The copy belongs to the next group that this
+// thread commits, and only this thread can wait for it. After cp_async_bulk_wait_group_read the box
+// may be overwritten in shared memory, and after cp_async_bulk_wait_group the matrix has been
+// written; both wait for all groups except the latest `pending`.
 inline __device__ void cp_async_bulk_tensor(const CUtensorMap* map, int x, int y,
                                             const void* from) {
     PTX_SINCE(90, "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group "
