@@ -171,6 +171,7 @@ double shared_loaded_bytes(double M, double, double) { return kRowThreads * size
 
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, shared_loaded_bytes, split_arithmetic(kTileK)};
+    facts.arithmetic.any_range = true;
     facts.stored_elements = stored_elements;
     return run_stage(launch_matmul, facts, argc, argv);
 }

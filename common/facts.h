@@ -46,6 +46,9 @@ struct Arithmetic {
     // Every integer up to this is exact as a half or the sum of two. The exact test then takes wide
     // integers, whose high halves have all their bits and whose low halves are not 0.
     double operand_limit = 0;
+    // Rows of A and columns of B may lie anywhere in FP32's range, because the stage scales each of
+    // them. The test on reals then multiplies each by a power of two.
+    bool any_range = false;
 };
 
 constexpr Arithmetic kFp32 = {"FP32", &Limits::fp32_gflops, 16777216.0, 0x1p-24};

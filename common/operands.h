@@ -83,10 +83,11 @@ struct OperandsIn {
         upload();
     }
     // Positive reals. No sum cancels, so that the error bound is a fraction of each element of C,
-    // at most a quarter of it; and no sum exceeds the largest half.
+    // at most a quarter of it; and no sum exceeds the largest half, where C is of half.
     void set_reals(uint32_t seed, const Arithmetic& arithmetic) {
         const double most = most_terms(arithmetic, shape.K, 0.25);
         fill(seed, sizeof(Out) == 2 ? std::min(most, 65504.0) : most, random_reals<In>, 0.25f);
+        if (arithmetic.any_range) scale();
         upload();
     }
     // Reals of both signs, for timing. Simpler data draws less power, which can raise the clock.
@@ -160,6 +161,17 @@ private:
             if (!is_wide_in_A(i % shape.K)) reduce(A[i]);
         for (size_t i = 0; i < B.size(); ++i)
             if (is_wide_in_A(i / shape.N)) reduce(B[i]);
+    }
+    // Multiplies each row of A and each column of B by a power of two, of which neighbours have others.
+    // It reaches far beyond the range of halves, and no sum leaves that of floats.
+    void scale() {
+        const auto power = [](size_t row_or_column) {
+            constexpr int kMost = 50;
+            const unsigned scattered = unsigned(row_or_column) * 2654435761u >> 16;
+            return std::ldexp(1.0f, int(scattered % (2 * kMost + 1)) - kMost);
+        };
+        for (size_t i = 0; i < A.size(); ++i) A[i] = In(float(A[i]) * power(i / shape.K));
+        for (size_t i = 0; i < B.size(); ++i) B[i] = In(float(B[i]) * power(i % shape.N));
     }
     void upload() {
         A_device.upload(A);
