@@ -19,8 +19,9 @@ inline __device__ unsigned magnitude(float x) { return __float_as_uint(fabsf(x))
 // The exponent of the scale of elements of which the largest has this magnitude; as bits, which are
 // ordered like the floats. The scale of zeros is 1, and so is that of elements among which is an
 // infinity or NaN. 2^127 is the largest float that is a power of two. A largest element below 2^-113
-// would need more. It stays smaller than 2^14, but no bit is lost by that, because the last bit of
-// any float, 2^-149, becomes 2^-22.
+// would need more, and stays smaller than 2^14. Its halves have all its bits even so, because the last
+// bit of any float, 2^-149, becomes 2^-22. But below 2^-141 hi is a subnormal half, of whose products a
+// tensor core keeps fewer bits.
 inline __device__ int exponent_of(unsigned largest) {
     if (largest == 0 || largest >= 0x7f800000) return 0;
     return min(kLargest - ilogbf(__uint_as_float(largest)), 127);
