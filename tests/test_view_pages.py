@@ -169,14 +169,23 @@ def test_a_broadcast_has_the_colour_of_its_first_lane(shown):
             assert ask(page, "['.sectors', '.matrices'].map(each => checks.lanesIn(v, each))") == [lanes, lanes], lane
 
 
-@pytest.mark.parametrize("stage", ("10_async_mma", RING, "13_stream_k"))
+@pytest.mark.parametrize("stage", ("10_async_mma", RING, "12_clusters", "13_stream_k"))
 def test_opens_where_there_is_something_to_see(stage, shown):
-    """The page opens at an explanation of something in the matrices and in shared memory. There the mbarriers are above
-    the controls. A reader can't jump to an event that the kernel never has."""
+    """The page opens at an explanation of something in the matrices and in shared memory. At each explanation the
+    mbarriers and the program order are above the controls, no row of the mbarriers is told twice, and no column has a
+    heading alone. A reader can't jump to an event that the kernel never has."""
     page = shown(record_of(stage), height=800)
     assert ask(page, "[v.captionHere >= 0, !!v.touches(v.event), v.pieces > 0]") == [True] * 3
-    assert ask(page, """v.captions.map((_, i) => (v.place = "////" + (i + 1), [".ring-panel", ".bar"].map(each =>
-        v.find(each).getBoundingClientRect()))).every(([ring, bar]) => ring.bottom <= bar.top)""")
+    assert ask(page, """v.captions.map((_, i) => (v.place = "////" + (i + 1), [".ring-panel", ".order", ".bar"].map(each =>
+        v.find(each).getBoundingClientRect()))).every(([ring, order, bar]) =>
+        ring.bottom <= order.top && order.bottom <= bar.top + 1)""")
+    assert ask(page, """v.captions.flatMap((_, i) => {
+        v.place = "////" + (i + 1);
+        const rows = [...v.find(".ring").rows].map(row => [...row.cells].slice(1));
+        const texts = rows.filter(row => !row.some(cell => cell.matches(".now"))).map(row => row.map(cell => cell.textContent).join("|"));
+        const empty = [...rows[0].keys()].filter(column => !rows.slice(1).some(row => row[column]?.textContent));
+        return [...texts.filter((text, at) => texts.indexOf(text) < at), ...empty];
+    })""") == []
     assert ask(page, """Object.keys(WANTED).every(kind =>
         v.find(`[data-do=${kind}]`).hidden !== v.blocks.flat(2).some(WANTED[kind]))""")
 
@@ -226,6 +235,20 @@ def test_looks(stage, shown):
     assert ask(page, parts) == [False] * 4
     ask(page, "v.find('.more summary').click()")
     assert ask(page, parts) == [True] * 4 and ask(page, "document.documentElement.scrollWidth") <= 390
+
+
+def test_code_has_the_colours_of_the_matrices(shown):
+    """Of names of A, B and C, in light and in dark."""
+    page = shown(record_of(SHARED))
+    for theme in ("light", "dark"):
+        ask(page, f"(document.documentElement.dataset.theme = '{theme}', v.place = '////4')")
+        for name, token in (("As", "a"), ("Bs", "b"), ("acc", "c")):
+            assert ask(page, f"""(() => {{
+                const of = [...v.find(".source").querySelectorAll("div:not(.now) span")].find(each => each.textContent === "{name}");
+                const is = document.body.appendChild(document.createElement("i"));
+                is.style.color = "var(--{token})";
+                return getComputedStyle(of).color === getComputedStyle(is).color;
+            }})()"""), (theme, name)
 
 
 def test_ring(shown):
@@ -334,6 +357,12 @@ def test_in_a_lesson(stage, shown, chromium, tmp_path):  # noqa: F811
         heights = ask(page, """v.captions.map((_, i) => (v.place = "////" + (i + 1),
             document.documentElement.getBoundingClientRect().height)).concat((v.place = "////5", []))""")
         assert max(heights) - min(heights) < 1, width
+        # What the event does not touch is not there, and ten lines of the source are.
+        assert ask(page, """v.captions.flatMap((_, i) => (v.place = "////" + (i + 1),
+            v.find(".matrices-panel").checkVisibility() === Boolean(v.touches(v.event)) &&
+            v.find(".banks").checkVisibility() === v.asked + v.pieces > 0 && !v.find(".more").checkVisibility() &&
+            Math.round(v.find(".source").clientHeight / parseFloat(getComputedStyle(v.find(".source")).lineHeight)) === 10
+                ? [] : [i]))""") == [], width
         # Nothing is too pale to be read, and no line of the source ends within a word.
         assert ask(page, "[...v.root.querySelectorAll('.columns *')].filter(each => !each.disabled && "
                          "getComputedStyle(each).opacity < 1).map(each => each.className)") == []

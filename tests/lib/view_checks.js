@@ -146,8 +146,10 @@ const checks = {
       return new Set([...range.getClientRects()].map(each => each.top)).size > 1;
     };
     return inSight.flatMap(row => {
-      const words = [...row.childNodes].flatMap(node =>
-        [...(node.data || "").matchAll(/\w+/g)].filter(word => isBroken(node, word)).map(([word]) => word));
+      const texts = [], walker = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
+      while (walker.nextNode()) texts.push(walker.currentNode);
+      const words = texts.flatMap(node =>
+        [...node.data.matchAll(/\w+/g)].filter(word => isBroken(node, word)).map(([word]) => word));
       const style = getComputedStyle(row), room = parseFloat(style.paddingLeft) + parseFloat(style.textIndent);
       return parseFloat(getComputedStyle(row, "::before").width) > room ? [...words, row.dataset.line] : words;
     });

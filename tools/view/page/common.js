@@ -13,7 +13,7 @@ function laneColour(lane) {
 const LANE_COLOURS = [], COLOURS = {};
 function readColours() {
   for (let lane = 0; lane < 32; ++lane) LANE_COLOURS[lane] = laneColour(lane);
-  for (const name of ["paper", "ink", "note", "line", "grid", "past", "costly", "global", "shared"])
+  for (const name of ["paper", "ink", "note", "line", "grid", "past", "costly", "full"])
     COLOURS[name] = getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 }
 readColours();

@@ -90,13 +90,10 @@ addMethods(View, {
   // Hides the parts of the panel that have nothing to show. Returns whether it has no banks.
   hideBanks(all, lit, short) {
     const e = this.event, asks = e.access && !e.global, title = this.find(".banks-title");
-    const hidden = !all.length || short && !lit.size && (e.global || all.length > 32);
-    const idle = hidden && this.steady && !e.access;
-    this.find(".banks").hidden = this.find(".bank-numbers").hidden = hidden;
-    title.hidden = hidden && !idle;
-    if (idle) title.textContent = say("memoryIdle");
+    const hidden = !all.length || short && !lit.size;
+    this.find(".banks").hidden = this.find(".bank-numbers").hidden = title.hidden = hidden;
     this.find(".turns").hidden = hidden || this.folded && !asks;
-    this.find(".key").hidden = hidden && this.folded && !e.access && !this.product && !this.steady;
+    this.find(".key").hidden = hidden && this.folded && !e.access && !this.product;
     return hidden;
   },
 

@@ -1,5 +1,23 @@
 // The panel of the source.
 
+const TOKENS = {  // what stands out in a line of C++; names of A, B and C have the colours that pictures give to them
+  remark: /^\/\/.*/, word: /^"[^"]*"/, directive: /^#\s*\w+/, "of-a": /^(A|As|a|tile_a|A_\w+)\b/, "of-b": /^(B|Bs|b|tile_b|B_\w+)\b/,
+  "of-c": /^(C|Cs|c|acc|sums)\b/,
+  keyword: /^(asm|auto|bool|break|case|class|const|constexpr|continue|do|else|extern|float|for|half|if|int|inline|long|namespace|return|short|sizeof|size_t|static|struct|switch|template|typename|uint32_t|uint64_t|unsigned|using|void|volatile|while|__\w+__)\b/,
+  "": /^(\w+|.)/,
+};
+// [[kind or "", text]] of a line of the source; what has no kind is joined.
+function tokensOf(text) {
+  const found = [];
+  for (let at = 0; at < text.length;) {
+    const kind = Object.keys(TOKENS).find(each => TOKENS[each].test(text.slice(at))), [token] = text.slice(at).match(TOKENS[kind]);
+    if (!kind && found.at(-1)?.[0] === "") found.at(-1)[1] += token;
+    else found.push([kind, token]);
+    at += token.length;
+  }
+  return found;
+}
+
 addMethods(View, {
   drawSource() {
     const panel = this.find(".source"), { file, line } = this.event;
@@ -9,10 +27,17 @@ addMethods(View, {
       panel.replaceChildren(...this.data.sources[file].split("\n").map((text, i) => {
         const row = document.createElement("div"), indent = text.search(/\S|$/), code = /^\s*[^\s#]/.test(text);
         row.dataset.line = i + 1;
-        row.append(...(text.trim() || " ").split(/(?<=\w\(|,|[[.]|::|->)/).flatMap(part => {
-          const end = document.createElement("wbr");
-          end.className = /[(,]$/.test(part) ? "" : "tight";
-          return [part, end];
+        row.append(...tokensOf(text.trim() || " ").flatMap(([kind, token]) => {
+          const parts = token.split(/(?<=\w\(|,|[[.]|::|->)/).flatMap(part => {
+            const end = document.createElement("wbr");
+            end.className = /[(,]$/.test(part) ? "" : "tight";
+            return [part, end];
+          });
+          if (!kind) return parts;
+          const span = document.createElement("span");
+          span.className = kind;
+          span.append(...parts);
+          return [span];
         }));
         if (code) shown = Math.min(indent, shown + 8 * (indent > before)), before = indent;
         row.style.setProperty("--in", code ? shown : indent);

@@ -1,4 +1,6 @@
-// The program order of all warps.
+// The program order of all warps, or of those beside the chosen one.
+
+const MOST_WARPS = 12;
 
 addMethods(View, {
   // Warps align at their barriers, and nowhere else.
@@ -23,16 +25,18 @@ addMethods(View, {
   drawStrip() {
     const canvas = this.find(".strip"), width = this.root.clientWidth - 16, warps = this.blocks[this.block];
     const named = warp => `${say("warp")} ${warp}`, pitch = warps.length > 8 ? 10 : 15, wide = 8;
+    const top = Math.max(0, Math.min(this.warp - MOST_WARPS / 2, warps.length - MOST_WARPS));  // the first warp that is drawn
+    const shown = warps.slice(top, top + MOST_WARPS);
     const label = roomFor([named(warps.length - 1)]) + 4, visible = Math.floor((width - label) / wide);
     if (this.columnsOf !== this.block) this.columnsOf = this.block, this.cols = this.columns();
     const last = Math.max(...this.cols.map(c => c[c.length - 1] || 0)), now = this.cols[this.warp][this.index] ?? 0;
     const first = Math.max(0, Math.min(now - Math.floor(visible / 2), last - visible + 1));
-    const context = paint(canvas, width, warps.length * pitch + 4,
+    const context = paint(canvas, width, shown.length * pitch + 4,
       say("stripAlt", { warps: many(warps.length, "warps"), warp: this.warp, at: this.index + 1, of: this.events.length }));
     const accesses = this.data.problems.flatMap(problem => problem.block === this.block ? problem.accesses : []);
     this.places = [];
-    warps.forEach((events, warp) => {
-      const y = 2 + warp * pitch;
+    shown.forEach((events, row) => {
+      const warp = top + row, y = 2 + row * pitch;
       context.fillStyle = COLOURS.ink;
       context.font = `${warp === this.warp ? "bold " : ""}${Math.min(11, pitch)}px system-ui, sans-serif`;
       context.fillText(named(warp), 0, y + pitch / 2);
@@ -76,8 +80,7 @@ addMethods(View, {
 // hollow.
 function drawMark(context, kind, x, y, wide, high) {
   const half = Math.floor(high / 2), global = kind.startsWith("global");
-  context.fillStyle = context.strokeStyle = global || kind === "copy" || kind.startsWith("bulk") ? COLOURS.global
-    : kind.startsWith("shared") ? COLOURS.shared : COLOURS.ink;
+  context.fillStyle = context.strokeStyle = global || kind === "copy" || /^(bulk|shared)/.test(kind) ? COLOURS.full : COLOURS.ink;
   context.lineWidth = 1;
   const top = global ? y : y + half, tall = global ? high : high - half;
   if (kind.endsWith("load")) context.fillRect(x, top, wide, tall);

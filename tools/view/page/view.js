@@ -19,10 +19,7 @@ class View {
     this.find("h1").textContent = data.name;
     this.root.classList.toggle("has-ring", data.blocks.some(({ notes }) =>
       notes.some(([kind]) => kind !== "fill" && kind !== "mma")));
-    if (this.root.matches(".has-ring")) {  // above the less important panels
-      this.find(".columns").after(this.find(".ring-panel"));
-      this.find(".order").after(this.find(".counts-panel"));
-    }
+    if (this.root.matches(".has-ring")) this.find(".order").after(this.find(".counts-panel"));  // below what is more important
     this.find(".shape").textContent = `${data.shape.join(" x ")} (M x N x K)`;
     this.find(".language").innerHTML = languageOptions();
     this.products = data.blocks.map(() => null);
@@ -30,7 +27,6 @@ class View {
     this.blocks = data.blocks.map(block => block.warps.map(warp => warp.map(event => decode(data, event))));
     this.captions = data.captions.map(caption => ({ ...caption, ...this.placeOfCaption(caption) })).filter(({ index }) => index >= 0);
     this.shownCaption = -1;  // the last one that was shown
-    this.captionsTouchMatrices = this.captions.some(({ warp, index }) => this.touches(this.blocks[0][warp][index]));
     this.find(".caption").hidden = !this.captions.length;
     this.find(".more").open = !this.captions.length;
     this.homes = FOLDED.map(selector => {
@@ -55,38 +51,32 @@ class View {
   // A warp whose threads all return at once has no events.
   get event() { return this.events[this.index] || { kind: "nothing", line: 0, file: "", access: false }; }
 
-  // In a lesson, and on a phone, everything except the explanation, the source and the pictures is folded into a part
-  // below them. A phone keeps its title, and the steps.
+  // In a lesson a view tells its explanations, with the source and the pictures; all else is for the page that a reader
+  // opens alone. On a phone that is folded into a part below, except for its title and the steps.
   fold() {
     const folded = EMBEDDED || this.root.clientWidth < 600;
     if (folded === this.folded) return;
     this.folded = folded;
     this.root.classList.toggle("folded", this.folded);
-    this.find(".more").hidden = !this.folded;
+    this.find(".more").hidden = !this.folded || EMBEDDED && this.captions.length > 0;
     for (const { part, home } of this.homes)
       if (this.folded && (EMBEDDED || !part.matches(".head, .steps"))) this.find(".more").append(part);
       else home.after(part);
     this.find(".bar").hidden = this.folded && EMBEDDED;
   }
 
-  // In a lesson everything that some explanation shows keeps its place.
-  get steady() { return EMBEDDED && this.captions.length > 0; }
-
-  // In a lesson each explanation takes as much room as the largest one: with columns each part of it, otherwise all
-  // parts together.
+  // In a lesson the buttons stay where they are from one explanation to the next, and so does the text below the frame:
+  // the sentence has the room of the longest one, and the page that of the highest one.
   reserve() {
-    const inner = [".matrices-panel", ".key"].map(this.find), outer = [".caption", ".columns", ".ring-panel"].map(this.find);
-    for (const part of [...inner, ...outer]) part.style.minHeight = "";
-    this.most = 0;
-    if (!this.steady || !this.root.clientWidth) return;
-    const { block, warp, index, lane, shownCaption } = this, { max } = Math;
-    const heights = parts => this.captions.map(each => {
-      this.go(0, each.warp, each.index, each.lane);
-      return parts.map(part => part.getBoundingClientRect().height);
-    });
-    const fix = (parts, found) => parts.forEach((part, i) => { part.style.minHeight = max(...found.map(each => each[i])) + "px"; });
-    if (this.root.clientWidth < 600) this.most = max(...heights(outer).map(([caption, columns, ring]) => caption + columns + ring));
-    else for (const parts of [inner, outer]) fix(parts, heights(parts));
+    const parts = [this.find(".caption"), this.root];
+    for (const part of parts) part.style.minHeight = "";
+    if (!EMBEDDED || !this.captions.length || !this.root.clientWidth) return;
+    const { block, warp, index, lane, shownCaption } = this;
+    for (const part of parts)
+      part.style.minHeight = Math.max(...this.captions.map(each => {
+        this.go(0, each.warp, each.index, each.lane);
+        return part.getBoundingClientRect().height;
+      })) + "px";
     this.shownCaption = shownCaption;
     this.go(block, warp, index, lane);
   }
@@ -235,8 +225,8 @@ class View {
     this.note = noteOf(this.notes, this.event);
     this.product = this.productAt(this.event);
     this.known = new Map();
-    const touches = this.touches(this.event), panel = this.find(".matrices-panel"), keeps = this.steady && this.captionsTouchMatrices;
-    panel.hidden = this.folded && !touches && !keeps;  // before anything measures the width
+    const touches = this.touches(this.event), panel = this.find(".matrices-panel");
+    panel.hidden = this.folded && !touches;  // before anything measures the width
     panel.firstChild.textContent = say(touches ? "touches" : "touchesNone");
     const caption = this.drawCaption();
     this.drawSectors();
@@ -245,10 +235,6 @@ class View {
     this.drawMatrices();
     this.drawKey();
     this.drawRing();
-    if (this.most) {  // the source takes the room that the others leave
-      const [above, below] = [".caption", ".ring-panel"].map(each => this.find(each).getBoundingClientRect().height);
-      this.find(".columns").style.minHeight = this.most - above - below + "px";
-    }
     this.drawSource();
     this.drawCounts();
     this.drawStrip();

@@ -113,7 +113,6 @@ const WORDS = {
   piecesTitle: ["Shared memory: {n} chunks of 16 bytes. The number is the chunk's in 128 bytes of its matrix",
     "共有メモリ: 16 バイトのチャンク {n} 個。数字は行列の 128 バイトの中での番号", "共享内存：{n} 个 16 字节的小块。数字是它在矩阵 128 字节中的编号"],
   soOn: ["and so on, {n} times", "以下同様、{n} 回", "以此类推，共 {n} 次"],
-  memoryIdle: ["Memory: nothing at this event", "メモリ: このイベントでは触れません", "内存：此事件不触及"],
   banksTitle: ["Shared memory, 32 banks of 4 bytes", "共有メモリ、4 バイト幅の 32 バンク", "共享内存，32 个 4 字节的存储体"],
   turnTitle: ["Wavefront {turn} of {of}: {lanes}", "{turn} 回目 / {of} 回: {lanes}", "第 {turn} 轮，共 {of} 轮：{lanes}"],
   wordsTitle: ["Shared memory: {wavefronts}, {words} of 4 bytes", "共有メモリ: {wavefronts}、4 バイトの {words}",
@@ -145,8 +144,8 @@ const WORDS = {
   waiting: ["waiting: ", "待機中: ", "等待中："], coming: ["in flight", "転送中", "传送中"],
   boxes: [" ({n} of {of} boxes)", " (ボックス {n} / {of})", "（{n} / {of} 个盒子）"],
   by: ["{n} by {warps}", "{warps} が {n} 個", "{warps} 各 {n} 个"],
-  stores: ["stores", "ストア", "存储"], toRead: ["TMA has still to read ", "これから TMA が読む: ", "TMA 尚待读取："], none: ["none", "なし", "无"],
-  buffer: ["stage", "ステージ", "级"], tiles: ["tiles", "タイル", "分块"], underWay: ["in flight", "実行中", "进行中"],
+  stores: ["stores", "ストア", "存储"], toRead: ["TMA has still to read ", "これから TMA が読む: ", "TMA 尚待读取："],
+  buffer: ["stage", "ステージ", "级"], rank: ["rank", "ランク", "rank"], tiles: ["tiles", "タイル", "分块"], underWay: ["in flight", "実行中", "进行中"],
   // controls
   block: ["block", "ブロック", "线程块"], thread: ["thread", "スレッド", "线程"],
   warp: ["warp", "ワープ", "warp"], lane: ["lane", "レーン", "通道"], language: ["Language", "言語", "语言"],
