@@ -420,6 +420,24 @@ def test_a_lesson(book, chromium):  # noqa: F811
     assert errors(chromium) == []
 
 
+def test_a_view_is_wider_than_the_text(book, chromium):  # noqa: F811
+    """Where the window has room, also above the contents beside the text; and nothing is wider than the window. A
+    lesson's view shows a moment at which the event touches a matrix and shared memory."""
+    for lesson in ("03_shared_blocking", "10_async_mma", "11_wgmma"):
+        show(chromium, book / f"en/{lesson}/index.html")
+        for width, least in ((1440, 1000), (1280, 850), (830, 600), (390, 350)):
+            resize(chromium, width, 900)
+            text, view, right, root = ask(chromium, f"""{DRAWN}.then(() => {{
+                document.querySelector("#view").scrollIntoView();
+                const [text, view] = ["article", "#view"].map(each => document.querySelector(each).getBoundingClientRect());
+                return [text.width, view.width, view.right, document.documentElement.scrollWidth];
+            }})""")
+            assert view >= text - 1 and view > least - 1 and right <= width and root <= width, (lesson, width)
+            x, y = right - 40, 300
+            assert ask(chromium, f"document.elementFromPoint({x}, {y}).tagName") == "IFRAME", (lesson, width)
+    assert errors(chromium) == []
+
+
 def test_text_fits(chromium, tmp_path):  # noqa: F811
     """No text of a picture is too small, cut off or over another one. In a chart labels are a line apart, and no number
     is written as 1e+06."""

@@ -216,7 +216,7 @@ class Book:
                 shown = True
                 title = f"{self.title(self.pages[name])}, {self.say('step by step')}"
                 alone = f"{title} ({self.say('open it alone')})"
-                section.insert(below, figure(to, title, alone, ' id="view"', ' name="view"'))
+                section.insert(below, figure(to, title, alone, ' id="view" class="wide"', ' name="view"'))
         for block in doctree.findall(nodes.literal_block):
             of_source = block.get("language", "none") != "none"
             block["classes"] += wrap_classes(block.astext(), of_source)

@@ -15,6 +15,15 @@ addEventListener("message", ({ source, data: { width, height } }) => {
   of.frame.style.height = `${of.height}px`
   tell(of.frame)
 })
+// A view is wider than the text where the window has room beside it, up to 1100 pixels.
+const widen = () => document.querySelectorAll("figure.wide").forEach(figure => {
+  const [room, text] = [".main", "article"].map(each => document.querySelector(each).getBoundingClientRect())
+  const width = Math.max(text.width, Math.min(1100, room.width - 32))
+  const left = Math.min(Math.max(room.left + 16, text.left + (text.width - width) / 2), room.right - 16 - width)
+  Object.assign(figure.style, { width: `${width}px`, marginLeft: `${Math.min(0, left - text.left)}px` })
+})
+addEventListener("resize", widen)
+widen()
 new MutationObserver(() => frames.forEach(({ frame }) => tell(frame))).observe(document.body, { attributeFilter: ["data-theme"] })
 
 addEventListener("click", event => {
