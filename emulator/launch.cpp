@@ -51,7 +51,7 @@ Hooks all_hooks() {
     hooks.end_launch = {errors::end_launch, kernels_launched::end_launch, summary::end_launch};
     hooks.look_at_clock = summary::look_at_clock;
     hooks.access_remote = ranks::note_access;
-    hooks.access_early = async::access_early;
+    hooks.access_in_flight = async::access_in_flight;
     return hooks;
 }
 

@@ -27,16 +27,16 @@ _Unwind_Reason_Code look_at_frame(_Unwind_Context* context, void* argument) {
 
 }  // namespace
 
-HostRoom host_room(const void* pointer) {
+HostExtent host_extent(const void* pointer) {
     const auto address = reinterpret_cast<uintptr_t>(pointer);
     if (is_data(address)) {
         const Symbol* const variable = find_symbol(address);
-        return variable ? HostRoom{variable->begin + variable->size - address} : HostRoom();
+        return variable ? HostExtent{variable->begin + variable->size - address} : HostExtent();
     }
     Frame frame{address};
     _Unwind_Backtrace(look_at_frame, &frame);
     if (frame.end > address) return {frame.end - address, true};
-    return {room_in_heap(pointer)};
+    return {extent_in_heap(pointer)};
 }
 
 }  // namespace emulator

@@ -9,10 +9,10 @@ namespace emulator {
 
 // From here to the end of the array, if it is a block of the heap or a static variable; of a local
 // variable, to the end of all of its function.
-struct HostRoom {
+struct HostExtent {
     size_t bytes = SIZE_MAX;  // not known
     bool local = false;
 };
-HostRoom host_room(const void* pointer);
+HostExtent host_extent(const void* pointer);
 
 }  // namespace emulator

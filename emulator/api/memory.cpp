@@ -74,7 +74,7 @@ const char* kind_name(Memory kind) {
         case Memory::pinned:
             return "cudaMallocHost's, which cudaFreeHost() frees";
         case Memory::registered:
-            return "the host's own, which cudaHostUnregister() gives back";
+            return "the host's own, which cudaHostUnregister() unregisters";
         case Memory::variables:
             break;
     }
@@ -303,7 +303,7 @@ static cudaError_t copy(const char* call, void* to, const void* from, size_t byt
 // left out: on a GPU it overwrites what follows the array, and the program crashes later.
 static bool fits_host(const char* call, const char* does, const void* pointer, size_t bytes) {
     const bool is_host = !in_bounds(pointer, 1, false) && in_bounds(pointer, 1, true);
-    const HostRoom room = is_host ? host_room(pointer) : HostRoom();
+    const HostExtent room = is_host ? host_extent(pointer) : HostExtent();
     if (bytes <= room.bytes) return true;
     report_aloud("out of bounds: " + std::string(call) + place_of_runtime_call() + does +
                  std::to_string(bytes) + " bytes of the host's memory, but " +

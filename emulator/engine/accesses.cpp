@@ -19,7 +19,7 @@
 #include "emulator/engine/threads.h"
 #include "emulator/engine/written.h"
 #include "emulator/include/warp_calls.h"
-#include "emulator/trace/conflicts.h"
+#include "emulator/trace/hazards.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/record.h"
 #include "emulator/trace/requests.h"
@@ -132,13 +132,13 @@ std::string distance(uintptr_t address, int width, uintptr_t begin, uintptr_t en
 [[gnu::noinline, gnu::cold]] void report_unwritten(const Allocation& array, uintptr_t address,
                                                    Kind kind, unsigned thread, uint16_t site) {
     if (!written::all_launches_succeeded()) return;
-    Conflict found{};
+    Hazard found{};
     found.global = true;
     found.second_kind = kind;
     found.second = site;
     found.second_thread = uint16_t(thread);
     found.address = address;
-    report_conflict(found, [&] {
+    report_hazard(found, [&] {
         return "byte " + std::to_string(address - array.begin) + " of " + written::describe(array) +
                ", " + block_name() + ", " + thread_name(thread);
     });
@@ -374,11 +374,11 @@ bool note(unsigned thread, const void* address, int bytes, Kind kind, const void
     return note_access(thread, address, bytes, kind, pc, counted, copied_to, false);
 }
 
-void set_to_come(const void* pointer, int bytes, bool to_come) {
+void set_in_flight(const void* pointer, int bytes, bool in_flight) {
     const uintptr_t address = number(pointer);
     for (const Allocation& range : {memory.static_shared, memory.dynamic_shared})
         if (range.cells && contains(range, address))
-            races::set_to_come(range.cells, range.begin, address, bytes, to_come);
+            races::set_in_flight(range.cells, range.begin, address, bytes, in_flight);
 }
 
 void note_bulk(unsigned thread, const void* pointer, size_t bytes, Kind kind, const void* pc) {

@@ -55,7 +55,7 @@ void check_bulk(const void* address, size_t bytes, trace::Kind kind, const void*
 void note_compiled(const void* address, int bytes, trace::Kind kind, const void* pc, bool aligned,
                    bool whole = true);
 // Marks shared memory that an asynchronous copy is to write, until it has done so.
-void set_to_come(const void* address, int bytes, bool to_come);
+void set_in_flight(const void* address, int bytes, bool in_flight);
 }  // namespace accesses
 
 }  // namespace emulator

@@ -9,7 +9,7 @@
 namespace emulator {
 
 namespace races {
-struct EarlyAccess;
+struct InFlightAccess;
 }
 
 struct Hooks {
@@ -31,7 +31,7 @@ struct Hooks {
     // A traced access to the shared memory of another block of the cluster.
     void (*access_remote)(unsigned thread, unsigned rank, uintptr_t pc);
     // A traced access to shared memory that a copy of that thread has yet to write.
-    void (*access_early)(unsigned copier, const races::EarlyAccess& access);
+    void (*access_in_flight)(unsigned copier, const races::InFlightAccess& access);
 };
 
 inline void call_each(const Hooks::Calls& calls) {

@@ -17,7 +17,7 @@
 #include "emulator/engine/hooks.h"
 #include "emulator/engine/names.h"
 #include "emulator/engine/order.h"
-#include "emulator/trace/conflicts.h"
+#include "emulator/trace/hazards.h"
 #include "emulator/trace/record.h"
 #include "emulator/trace/report.h"
 #include "emulator/trace/shared_names.h"
@@ -69,7 +69,7 @@ struct Group {
 // the rest is in more_groups (see keep() and keep_write()).
 struct Cell {
     uint32_t clock;  // 0: none yet
-    uint16_t thread : 13, to_come : 1, bytes : 2;  // to_come: of an asynchronous copy
+    uint16_t thread : 13, in_flight : 1, bytes : 2;  // in_flight: of an asynchronous copy
     uint16_t site;
     uint32_t more;  // index in more_groups of its last one; stale if that is of another cell
     Group group[2];
@@ -157,15 +157,15 @@ unsigned issuer_of(unsigned actor) {
 }
 
 [[gnu::cold]] void report(bool global, const Access& before, const Access& now,
-                          Conflict::Missing missing = Conflict::order) {
+                          Hazard::Missing missing = Hazard::order) {
     const bool same_block = before.site != 0 && before.clock > state.block_start;
     const unsigned threads = run.threads;
     const auto thread = [](const Access& a) { return uint16_t(issuer_of(a.thread)); };
-    const Conflict found{global,      before.kind, now.kind,
-                         before.site, now.site,    thread(before),
-                         thread(now), same_block,  now.thread >= threads,
-                         missing,     "",          "",
-                         now.address};
+    const Hazard found{global,      before.kind, now.kind,
+                       before.site, now.site,    thread(before),
+                       thread(now), same_block,  now.thread >= threads,
+                       missing,     "",          "",
+                       now.address};
     const auto who = [&] {
         const auto actor = [&](const Access& a) {
             const bool async = same_block && a.thread >= threads;
@@ -183,15 +183,15 @@ unsigned issuer_of(unsigned actor) {
                    thread_name(now.thread).substr(7);  // without "thread "
         return block + ", " + actor(before) + " and " + actor(now);
     };
-    Conflict* const first = report_conflict(found, who);
+    Hazard* const first = report_hazard(found, who);
     if (!first) return;
     if (before.site == 0) first->why = block_barriers::left_out();
     // Where threads synchronise by mbarriers and the like, a wait may be missing instead.
-    first->in_interval = same_block && missing == Conflict::order && !state.beyond_warps;
+    first->in_interval = same_block && missing == Hazard::order && !state.beyond_warps;
     first->since = block_barriers::last_passed();
     if (const SharedArray* const array = global ? nullptr : shared_names::array_at(now.address))
         first->array = array->full_name();
-    if (record::on && !first->async) record::conflict(*first);
+    if (record::on && !first->async) record::hazard(*first);
 }
 
 // Keeps a read or an atomic in the groups. It may replace a group of no other bytes that comes before
@@ -297,7 +297,7 @@ void check_group(const Group& group, bool global, const Access& now, uint32_t si
         (group.write() ? race_of_write(global, access(thread), now)
                        : report(global, access(thread), now));
     else if (const int thread = global ? -1 : unfenced_thread(group, now); thread >= 0)
-        report(global, access(thread), now, Conflict::fence);
+        report(global, access(thread), now, Hazard::fence);
 }
 
 // A write conflicts with every group, a read only with writes and atomics, an atomic only with
@@ -322,11 +322,11 @@ void check_launches(const races::Earlier& earlier, const Cell* cells, uintptr_t 
 }
 
 // An access that does not even come after the copy's call is an ordinary race.
-[[gnu::cold]] void access_early(Cell& cell, const Access& now) {
+[[gnu::cold]] void access_in_flight(Cell& cell, const Access& now) {
     if (comes_before(cell.clock, cell.thread, now.thread))
-        run.hooks->access_early(
+        run.hooks->access_in_flight(
             cell.thread, {now.clock, now.thread, now.site, now.kind, now.address, now.width});
-    if (now.kind == kWrite) cell.to_come = false;  // the last write is now another one
+    if (now.kind == kWrite) cell.in_flight = false;  // the last write is now another one
 }
 
 // Reports a store that overwrites a value which was stored through another extern __shared__ array,
@@ -355,7 +355,7 @@ void check_launches(const races::Earlier& earlier, const Cell* cells, uintptr_t 
     for (const TwoWrites& each : two_writes) {
         const auto* const memory = reinterpret_cast<const void*>(each.second.address);
         const bool same = std::memcmp(memory, each.stored, size_t(each.second.width)) == 0;
-        report(each.global, each.first, each.second, same ? Conflict::nothing : Conflict::order);
+        report(each.global, each.first, each.second, same ? Hazard::nothing : Hazard::order);
     }
     two_writes.clear();
 }
@@ -368,13 +368,13 @@ std::unordered_map<const Cell*, std::vector<Access>> uninitialised_reads;
     const auto found = uninitialised_reads.find(&cell);
     if (found == uninitialised_reads.end()) return;
     for (const Access& read : found->second)
-        if (comes_before(read.clock, read.thread, write.thread)) report_alone(read.site);
+        if (comes_before(read.clock, read.thread, write.thread)) report_unexplained(read.site);
     uninitialised_reads.erase(found);
 }
 
 void end_interval() {
     for (const auto& [cell, reads] : uninitialised_reads)
-        for (const Access& read : reads) report_alone(read.site);
+        for (const Access& read : reads) report_unexplained(read.site);
     uninitialised_reads.clear();
 }
 
@@ -384,12 +384,12 @@ template <bool acting>
 inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t since) {
     const bool written = cell.clock > since;
     const bool same_bytes = cell.bytes & now.bytes;
-    if (cell.to_come && same_bytes) access_early(cell, now);
+    if (cell.in_flight && same_bytes) access_in_flight(cell, now);
     if (written && same_bytes && !comes_before(cell.clock, cell.thread, now.thread))
         race_of_write(global, {cell.clock, cell.thread, cell.site, kWrite, 3}, now);
     else if (acting && written && same_bytes && !global &&
              !state.acting->sees(cell.clock, cell.thread))
-        report(global, {cell.clock, cell.thread, cell.site, kWrite, 3}, now, Conflict::fence);
+        report(global, {cell.clock, cell.thread, cell.site, kWrite, 3}, now, Hazard::fence);
     for (const Group& group : cell.group)
         if (may_conflict(group, now)) check_group(group, global, now, since);
     for (uint32_t i = last_of(cell); i != kNone; i = more_groups[i].before)
@@ -410,7 +410,7 @@ inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t sinc
     } else {
         if (!global && !written) {
             report(global, {0, 0, 0, kWrite, 3}, now);
-            if (!is_alone(now.site)) uninitialised_reads[&cell].push_back(now);
+            if (!is_unexplained(now.site)) uninitialised_reads[&cell].push_back(now);
         }
         keep(cell, now, since);
     }
@@ -483,19 +483,19 @@ void check_launches(const Earlier& earlier, const Allocation& memory, uintptr_t 
         emulator::check_launches(earlier, memory.cells, memory.begin, begin, end, now, state.last);
 }
 
-void set_to_come(Cell* cells, uintptr_t begin, uintptr_t address, int bytes, bool to_come) {
+void set_in_flight(Cell* cells, uintptr_t begin, uintptr_t address, int bytes, bool in_flight) {
     Cell* const first = cells - begin / kCellBytes + address / kCellBytes;
-    for (Cell* cell = first; cell < first + bytes / kCellBytes; ++cell) cell->to_come = to_come;
+    for (Cell* cell = first; cell < first + bytes / kCellBytes; ++cell) cell->in_flight = in_flight;
 }
 
-void report_early(const EarlyAccess& access, unsigned copier, uint16_t copy_site,
-                  const std::string& why) {
+void report_missing_wait(const InFlightAccess& access, unsigned copier, uint16_t copy_site,
+                         const std::string& why) {
     const unsigned thread = issuer_of(access.thread);
     const bool async = thread != access.thread;
-    const Conflict found{
-        false, kWrite, access.kind,    copy_site, access.site, uint16_t(copier), uint16_t(thread),
-        true,  async,  Conflict::wait, "",        why,         access.address};
-    report_conflict(found, [&] {
+    const Hazard found{
+        false, kWrite, access.kind,  copy_site, access.site, uint16_t(copier), uint16_t(thread),
+        true,  async,  Hazard::wait, "",        why,         access.address};
+    report_hazard(found, [&] {
         const std::string name = shared_names::element_at(access.address);
         return (name.empty() ? "" : name + ", ") + block_at(access.clock) + ", " +
                thread_name(thread) + (thread == copier ? "" : ", copied by " + thread_name(copier));

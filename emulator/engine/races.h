@@ -30,10 +30,10 @@ bool awaits_store();  // for such a comparison; until then no other thread may r
 void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool global,
            trace::Kind kind, unsigned thread, uint16_t site);
 
-// Between an asynchronous copy's call and the time when its bytes are there, they are to come.
-void set_to_come(Cell* cells, uintptr_t begin, uintptr_t address, int bytes, bool to_come);
-// An access, at its thread's clock, to bytes that are to come.
-struct EarlyAccess {
+// An asynchronous copy's bytes are in flight from its call on, until they are there.
+void set_in_flight(Cell* cells, uintptr_t begin, uintptr_t address, int bytes, bool in_flight);
+// An access, at its thread's clock, to bytes in flight.
+struct InFlightAccess {
     uint32_t clock;
     uint16_t thread, site;
     trace::Kind kind;
@@ -42,8 +42,8 @@ struct EarlyAccess {
 };
 // copier: the thread that has called the copy, at the instruction of copy_site. why: no wait of its
 // covers the copy.
-void report_early(const EarlyAccess& access, unsigned copier, uint16_t copy_site,
-                  const std::string& why);
+void report_missing_wait(const InFlightAccess& access, unsigned copier, uint16_t copy_site,
+                         const std::string& why);
 
 // Called for each access to device memory by a launch that does not come after all earlier
 // operations. copies() reports the earlier copies that it conflicts with. launch() is called where

@@ -34,8 +34,8 @@ size_t bits_bytes(const Allocation& array) {
     return ((array.end - array.begin) / kWord / 64 + 1) * sizeof(uint64_t);
 }
 
-// What a copy to the host brought: from the first unwritten word to the last.
-struct Brought {
+// A copy to the host of words that nobody has written: from the first of these to the last.
+struct UnwrittenCopy {
     uintptr_t begin, end;
     uint32_t filling;
     size_t unwritten, bytes;  // of the whole copy
@@ -46,19 +46,19 @@ struct Brought {
     uintptr_t array;
 
     // Of one line: the rows of a cudaMemcpy2D, or the copies of a loop.
-    bool comes_before(const Brought& next) const {
+    bool comes_before(const UnwrittenCopy& next) const {
         return caller == next.caller && place == next.place && array == next.array &&
                end <= next.begin;
     }
-    void join(const Brought& next) {
+    void join(const UnwrittenCopy& next) {
         end = next.end;
         unwritten += next.unwritten;
         bytes += next.bytes;
     }
 };
-std::vector<Brought>& brought = *new std::vector<Brought>;
+std::vector<UnwrittenCopy>& copies = *new std::vector<UnwrittenCopy>;
 
-std::string place_of(const Brought& b) {
+std::string place_of(const UnwrittenCopy& b) {
     return b.place.empty() ? place_of_call(number(b.caller)) : " at " + b.place;
 }
 
@@ -81,31 +81,32 @@ Unwritten find_unwritten(const Allocation& array, uintptr_t begin, size_t bytes)
     return found;
 }
 
-void bring(const void* to, const Allocation& array, const void* from, size_t bytes,
-           const char* call, const void* caller, const std::string& place) {
+void note_unwritten(const void* to, const Allocation& array, const void* from, size_t bytes,
+                    const char* call, const void* caller, const std::string& place) {
     const uintptr_t host = number(to), device = number(from);
     if ((host - device) % kWord) return;
-    brought.erase(
-        std::remove_if(brought.begin(), brought.end(),
-                       [=](const Brought& b) { return b.begin < host + bytes && host < b.end; }),
-        brought.end());
+    copies.erase(std::remove_if(copies.begin(), copies.end(),
+                                [=](const UnwrittenCopy& b) {
+                                    return b.begin < host + bytes && host < b.end;
+                                }),
+                 copies.end());
     const Unwritten found = find_unwritten(array, device, bytes);
-    host_has_some = found.words || !brought.empty();
+    host_has_some = found.words || !copies.empty();
     if (host_has_some) removed_calls::restore();
     if (!found.words) return;
     const auto on_host = [&](size_t word) { return host + (array.begin + word * kWord - device); };
-    const Brought now{on_host(found.first),
-                      on_host(found.last + 1),
-                      array.filling,
-                      found.words * kWord,
-                      bytes,
-                      found.first * kWord,
-                      call,
-                      caller,
-                      place,
-                      array.begin};
-    if (!brought.empty() && brought.back().comes_before(now)) brought.back().join(now);
-    else brought.push_back(now);
+    const UnwrittenCopy now{on_host(found.first),
+                            on_host(found.last + 1),
+                            array.filling,
+                            found.words * kWord,
+                            bytes,
+                            found.first * kWord,
+                            call,
+                            caller,
+                            place,
+                            array.begin};
+    if (!copies.empty() && copies.back().comes_before(now)) copies.back().join(now);
+    else copies.push_back(now);
 }
 
 }  // namespace
@@ -142,7 +143,7 @@ void note_copy(const void* to, const void* from, size_t bytes, const char* call,
     Allocation* const target = find_allocation(number(to));
     const Allocation* source = find_allocation(number(from));
     if (source && !source->written) source = nullptr;
-    if (!target && source) return bring(to, *source, from, bytes, call, caller, place);
+    if (!target && source) return note_unwritten(to, *source, from, bytes, call, caller, place);
     if (!target || !target->written) return;
     if (target->name && !source) {  // what the host copies there is a filling
         std::memset(target->written, 0, bits_bytes(*target));
@@ -176,14 +177,14 @@ bool all_launches_succeeded() { return !failed || failed_since != resets; }
 
 void host_reads(const void* pointer, size_t bytes, const void* pc) {
     const uintptr_t address = number(pointer);
-    for (size_t i = 0; i < brought.size(); ++i) {
-        const Brought b = brought[i];
+    for (size_t i = 0; i < copies.size(); ++i) {
+        const UnwrittenCopy b = copies[i];
         if (address < b.begin || b.end < address + bytes) continue;
         // The host may have written its copy meanwhile.
         for (uintptr_t at = address / kWord * kWord; at < address + bytes; at += kWord)
             if (std::memcmp(reinterpret_cast<const void*>(at), &b.filling, kWord) != 0) return;
-        brought.erase(brought.begin() + i);
-        host_has_some = !brought.empty();
+        copies.erase(copies.begin() + i);
+        host_has_some = !copies.empty();
         if (!all_launches_succeeded()) return;
         const Allocation* const array = find_allocation(b.array);
         const std::string line = find_lines({number(pc)})[0];

@@ -17,9 +17,10 @@ using Instruction = PtxInstruction;
 uint64_t mask(int bytes) { return bytes < 8 ? (uint64_t(1) << 8 * bytes) - 1 : ~uint64_t(0); }
 
 // Applies an operation to the elements of up to three registers after the first argument.
-// of_reals(a, b, c) for floating-point types; of_integers(a, b, c) for others, sign-extended as the type is.
-template <class OfReals, class OfIntegers>
-void each(Thread& t, const Instruction& i, const OfReals& of_reals, const OfIntegers& of_integers) {
+// of_floating(a, b, c) for floating-point types; of_integers(a, b, c) for others, sign-extended as the type is.
+template <class OfFloating, class OfIntegers>
+void each(Thread& t, const Instruction& i, const OfFloating& of_floating,
+          const OfIntegers& of_integers) {
     const PtxType type = i.type();
     if (!type.kind) t.refuse("lacks a type");
     const auto& arguments = i.arguments;
@@ -29,13 +30,14 @@ void each(Thread& t, const Instruction& i, const OfReals& of_reals, const OfInte
     for (int part = 0; part < type.count; ++part) {
         const int shift = 8 * type.bytes * part;
         uint64_t bits;
-        if (type.is_real()) {
+        if (type.is_floating()) {
             double x[3];
-            for (int a = 0; a < 3; ++a) x[a] = real_of(in[a] >> shift & mask(type.bytes), element);
-            double y = of_reals(x[0], x[1], x[2]);
+            for (int a = 0; a < 3; ++a)
+                x[a] = double_of(in[a] >> shift & mask(type.bytes), element);
+            double y = of_floating(x[0], x[1], x[2]);
             if (i.has("sat")) y = y > 0 ? std::min(y, 1.0) : 0;
             if (i.has("relu")) y = y > 0 || y != y ? y : 0;
-            bits = bits_of_real(y, element);
+            bits = bits_of_double(y, element);
         } else {
             int64_t x[3];
             const int unused = 64 - 8 * type.bytes;
@@ -71,8 +73,8 @@ void multiply(Thread& t, const Instruction& i, bool adds) {
 }
 
 template <class Function>
-void of_one_real(Thread& t, const Instruction& i, const Function& function) {
-    if (!i.type().is_real()) t.refuse("takes a floating-point type");
+void of_one_floating(Thread& t, const Instruction& i, const Function& function) {
+    if (!i.type().is_floating()) t.refuse("takes a floating-point type");
     each(
         t, i, [&](double a, double, double) { return function(a); }, kNoIntegers);
 }
@@ -114,15 +116,15 @@ double rounded(const Instruction& i, double x) {  // to an integer
 }
 
 uint64_t converted(const Instruction& i, uint64_t bits, const PtxType& from, const PtxType& to) {
-    if (from.is_real()) {
-        const double x = real_of(bits, from);
-        if (to.is_real()) {
+    if (from.is_floating()) {
+        const double x = double_of(bits, from);
+        if (to.is_floating()) {
             double y = rounded(i, x);
             if (i.has("sat")) y = y > 0 ? std::min(y, 1.0) : 0;
             if (i.has("relu")) y = y > 0 || y != y ? y : 0;
-            uint64_t result = bits_of_real(y, to);
+            uint64_t result = bits_of_double(y, to);
             // Towards zero: one step back where rounding to the nearest has gone too far.
-            if (i.has("rz") && std::fabs(real_of(result, to)) > std::fabs(y)) --result;
+            if (i.has("rz") && std::fabs(double_of(result, to)) > std::fabs(y)) --result;
             // .rna.tf32: to the nearest of those whose last 13 bits are 0.
             if (to.kind == 't') result = (result + (i.has("rz") ? 0 : 0x1000)) & ~uint64_t(0x1fff);
             return result;
@@ -139,7 +141,8 @@ uint64_t converted(const Instruction& i, uint64_t bits, const PtxType& from, con
     const int unused = 64 - 8 * from.bytes;
     const int64_t x =
         from.kind == 's' ? int64_t(bits << unused) >> unused : int64_t(bits & mask(from.bytes));
-    if (to.is_real()) return bits_of_real(from.kind == 's' ? double(x) : double(uint64_t(x)), to);
+    if (to.is_floating())
+        return bits_of_double(from.kind == 's' ? double(x) : double(uint64_t(x)), to);
     if (i.has("sat")) {
         const int64_t most =
             int64_t(to.kind == 's' || to.bytes == 8 ? mask(to.bytes) >> 1 : mask(to.bytes));
@@ -162,12 +165,12 @@ void sub(Thread& t, const Instruction& i) {
         [](int64_t a, int64_t b, int64_t) { return int64_t(uint64_t(a) - uint64_t(b)); });
 }
 void mul(Thread& t, const Instruction& i) {
-    if (!i.type().is_real()) return multiply(t, i, false);
+    if (!i.type().is_floating()) return multiply(t, i, false);
     each(
         t, i, [](double a, double b, double) { return a * b; }, kNoIntegers);
 }
 void mad(Thread& t, const Instruction& i) {
-    if (!i.type().is_real()) return multiply(t, i, true);
+    if (!i.type().is_floating()) return multiply(t, i, true);
     fma(t, i);
 }
 void fma(Thread& t, const Instruction& i) {
@@ -183,7 +186,8 @@ void fma(Thread& t, const Instruction& i) {
 }
 void div(Thread& t, const Instruction& i) {
     const bool is_signed = i.type().kind == 's';
-    if (!i.type().is_real() && t.bits(i.arguments[2], i.type()) == 0) t.refuse("division by zero");
+    if (!i.type().is_floating() && t.bits(i.arguments[2], i.type()) == 0)
+        t.refuse("division by zero");
     each(
         t, i, [](double a, double b, double) { return a / b; },
         [&](int64_t a, int64_t b, int64_t) {
@@ -330,8 +334,8 @@ void setp(Thread& t, const Instruction& i) {
     const PtxType type = i.type();
     const std::string& how = i.modifiers[0];
     bool holds;
-    if (type.is_real())
-        holds = compare(how, t.real(i.arguments[1], type), t.real(i.arguments[2], type));
+    if (type.is_floating())
+        holds = compare(how, t.floating(i.arguments[1], type), t.floating(i.arguments[2], type));
     else if (type.kind == 's')
         holds =
             compare_integers(how, t.integer(i.arguments[1], type), t.integer(i.arguments[2], type));
@@ -356,8 +360,8 @@ void selp(Thread& t, const Instruction& i) {
 }
 void slct(Thread& t, const Instruction& i) {
     const PtxType type = i.types.front(), chooses = i.type();
-    const bool first = chooses.is_real() ? t.real(i.arguments[3], chooses) >= 0
-                                         : t.integer(i.arguments[3], chooses) >= 0;
+    const bool first = chooses.is_floating() ? t.floating(i.arguments[3], chooses) >= 0
+                                             : t.integer(i.arguments[3], chooses) >= 0;
     t.write(i.arguments[0], type, t.bits(i.arguments[first ? 1 : 2], type));
 }
 
@@ -395,28 +399,28 @@ void mov(Thread& t, const Instruction& i) {
 }
 
 void rcp(Thread& t, const Instruction& i) {
-    of_one_real(t, i, [](double a) { return 1 / a; });
+    of_one_floating(t, i, [](double a) { return 1 / a; });
 }
 void sqrt(Thread& t, const Instruction& i) {
-    of_one_real(t, i, [](double a) { return std::sqrt(a); });
+    of_one_floating(t, i, [](double a) { return std::sqrt(a); });
 }
 void rsqrt(Thread& t, const Instruction& i) {
-    of_one_real(t, i, [](double a) { return 1 / std::sqrt(a); });
+    of_one_floating(t, i, [](double a) { return 1 / std::sqrt(a); });
 }
 void ex2(Thread& t, const Instruction& i) {
-    of_one_real(t, i, [](double a) { return std::exp2(a); });
+    of_one_floating(t, i, [](double a) { return std::exp2(a); });
 }
 void lg2(Thread& t, const Instruction& i) {
-    of_one_real(t, i, [](double a) { return std::log2(a); });
+    of_one_floating(t, i, [](double a) { return std::log2(a); });
 }
 void sin(Thread& t, const Instruction& i) {
-    of_one_real(t, i, [](double a) { return std::sin(a); });
+    of_one_floating(t, i, [](double a) { return std::sin(a); });
 }
 void cos(Thread& t, const Instruction& i) {
-    of_one_real(t, i, [](double a) { return std::cos(a); });
+    of_one_floating(t, i, [](double a) { return std::cos(a); });
 }
 void tanh(Thread& t, const Instruction& i) {
-    of_one_real(t, i, [](double a) { return std::tanh(a); });
+    of_one_floating(t, i, [](double a) { return std::tanh(a); });
 }
 
 void dp4a(Thread& t, const Instruction& i) {

@@ -13,7 +13,7 @@ struct PtxType {
     int bytes = 0, count = 1;  // of an element; how many of them a register packs
 
     int width() const { return bytes * count; }
-    bool is_real() const { return kind == 'f' || kind == 'n' || kind == 't'; }
+    bool is_floating() const { return kind == 'f' || kind == 'n' || kind == 't'; }
 };
 PtxType ptx_type(const std::string& name);  // kind 0: no type
 
@@ -23,7 +23,7 @@ struct PtxArgument {
     enum Kind { slot, number, special, nothing, list, address, sum, pair, label } kind = nothing;
     int index = 0;  // of the slot
     uint64_t bits = 0;  // of the number
-    bool real = false;  // the number has a fraction: its bits are those of a double
+    bool floating = false;  // the number has a fraction: its bits are those of a double
     bool negated = false;  // !p, -a
     uint64_t (*read)(const char* name) = nullptr;  // a special register
     std::string name{};

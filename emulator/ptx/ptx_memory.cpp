@@ -59,15 +59,15 @@ std::vector<const PtxArgument*> registers(Thread& t, const Instruction& i, const
 
 uint64_t result_of(Thread& t, const Instruction& i, uint64_t old, uint64_t b, uint64_t c) {
     const PtxType type = i.type(), element{type.kind, type.bytes};
-    if (type.is_real() && !i.has("exch") && !i.has("cas")) {
+    if (type.is_floating() && !i.has("exch") && !i.has("cas")) {
         uint64_t result = 0;
         for (int part = 0; part < type.count; ++part) {
             const int shift = 8 * type.bytes * part;
-            const double x = real_of(old >> shift, element), y = real_of(b >> shift, element);
+            const double x = double_of(old >> shift, element), y = double_of(b >> shift, element);
             const double z = i.has("add")   ? x + y
                              : i.has("min") ? std::fmin(x, y)
                                             : std::fmax(x, y);
-            result |= bits_of_real(z, element) << shift;
+            result |= bits_of_double(z, element) << shift;
         }
         return result;
     }

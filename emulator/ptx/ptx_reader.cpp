@@ -199,11 +199,11 @@ private:
         char* end = nullptr;
         if (is_exact) {  // 0f3f800000: the bits
             found.bits = std::strtoull(&text[2], &end, 16);
-            if (text[1] == 'd' || text[1] == 'D') found.real = true;
+            if (text[1] == 'd' || text[1] == 'D') found.floating = true;
         } else if (text.find_first_of(".eE") != text.npos && text.find('x') == text.npos) {
             const double value = std::strtod(text.c_str(), &end);
             std::memcpy(&found.bits, &value, sizeof value);
-            found.real = true;
+            found.floating = true;
         } else {
             found.bits = uint64_t(std::strtoll(text.c_str(), &end, 0));
             if (text[0] != '-') found.bits = std::strtoull(text.c_str(), &end, 0);

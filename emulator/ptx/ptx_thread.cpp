@@ -46,10 +46,10 @@ uint64_t PtxThread::bits(const PtxArgument& argument, const PtxType& type) const
     } else if (argument.kind == PtxArgument::sum) {
         found = 0;
         for (const PtxArgument& part : argument.parts) found += bits(part, {'s', 8});
-    } else if (argument.kind == PtxArgument::number && type.is_real() && argument.real) {
+    } else if (argument.kind == PtxArgument::number && type.is_floating() && argument.floating) {
         double value;
         std::memcpy(&value, &argument.bits, sizeof value);
-        found = bits_of_real(value, type);
+        found = bits_of_double(value, type);
     } else if (argument.kind != PtxArgument::number) {
         refuse("an operand is no value");
     }
@@ -77,12 +77,13 @@ int64_t PtxThread::integer(const PtxArgument& argument, const PtxType& type) con
     return type.kind == 's' ? int64_t(found << unused) >> unused : int64_t(found);
 }
 
-double PtxThread::real(const PtxArgument& argument, const PtxType& type) const {
-    return real_of(bits(argument, type), type);
+double PtxThread::floating(const PtxArgument& argument, const PtxType& type) const {
+    return double_of(bits(argument, type), type);
 }
 
-void PtxThread::write_real(const PtxArgument& argument, const PtxType& type, double value) const {
-    write(argument, type, bits_of_real(value, type));
+void PtxThread::write_floating(const PtxArgument& argument, const PtxType& type,
+                               double value) const {
+    write(argument, type, bits_of_double(value, type));
 }
 
 void* PtxThread::pointer(const PtxArgument& address, bool in_shared) const {
@@ -107,14 +108,14 @@ void* PtxThread::together(const PtxArgument& list, int bytes) const {
     return first;
 }
 
-double real_of(uint64_t bits, const PtxType& type) {
+double double_of(uint64_t bits, const PtxType& type) {
     if (type.kind == 'f' && type.bytes == 2) return half_to_float(uint16_t(bits));
     if (type.kind == 'n') return __builtin_bit_cast(float, uint32_t(bits) << 16);
     if (type.bytes == 8) return __builtin_bit_cast(double, bits);
     return __builtin_bit_cast(float, uint32_t(bits));
 }
 
-uint64_t bits_of_real(double value, const PtxType& type) {
+uint64_t bits_of_double(double value, const PtxType& type) {
     if (type.bytes == 8) return __builtin_bit_cast(uint64_t, value);
     if (type.kind == 'n') return float_to_bfloat16(before_rounding(value));
     if (type.bytes == 2) return float_to_half(before_rounding(value));

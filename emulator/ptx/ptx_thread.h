@@ -29,8 +29,8 @@ public:
     bool is_predicate(const PtxArgument& argument) const {
         return argument.kind == PtxArgument::slot && program.letters[argument.index] == 'p';
     }
-    double real(const PtxArgument& argument, const PtxType& type) const;
-    void write_real(const PtxArgument& argument, const PtxType& type, double value) const;
+    double floating(const PtxArgument& argument, const PtxType& type) const;
+    void write_floating(const PtxArgument& argument, const PtxType& type, double value) const;
 
     // The pointer that [argument] means. in_shared: its number is one of shared memory.
     void* pointer(const PtxArgument& address, bool in_shared) const;
@@ -53,7 +53,7 @@ private:
     const PtxOperand* slots_;  // of the operands, then of the registers
 };
 
-double real_of(uint64_t bits, const PtxType& type);  // of one element
-uint64_t bits_of_real(double value, const PtxType& type);
+double double_of(uint64_t bits, const PtxType& type);  // of one element
+uint64_t bits_of_double(double value, const PtxType& type);
 
 }  // namespace emulator

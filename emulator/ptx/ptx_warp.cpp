@@ -94,9 +94,9 @@ void unpack(Thread& t, const PtxArgument& list, const PtxType& type, int count, 
             t.bits(list.parts[n / each], {'b', width}) >> 8 * type.bytes * (n % each);
         if (type.kind == 's' && type.bytes == 1) to[n] = Number(int(int8_t(bits)));
         else if (type.kind == 'u' && type.bytes == 1) to[n] = Number(uint8_t(bits));
-        else if (!type.is_real()) to[n] = Number(bits);
+        else if (!type.is_floating()) to[n] = Number(bits);
         // An operand that was not converted to tf32 loses its last 13 bits.
-        else to[n] = Number(real_of(type.kind == 't' ? bits & ~uint64_t(0x1fff) : bits, type));
+        else to[n] = Number(double_of(type.kind == 't' ? bits & ~uint64_t(0x1fff) : bits, type));
     }
 }
 
@@ -120,7 +120,7 @@ void multiply(Thread& t, const Instruction& i) {
         uint64_t bits = 0;
         for (int n = 0; n < each; ++n) {
             const Number sum = call.d[r * each + n];
-            bits |= (type.is_real() ? bits_of_real(double(sum), type) : uint64_t(sum))
+            bits |= (type.is_floating() ? bits_of_double(double(sum), type) : uint64_t(sum))
                     << 8 * type.bytes * n;
         }
         t.write(d.parts[r], {'b', width}, bits);
@@ -239,7 +239,7 @@ void stmatrix(Thread& t, const Instruction& i) {
 void mma(Thread& t, const Instruction& i) {
     if (i.has("satfinite")) t.refuse("the emulator has no .satfinite");
     if (shape_of(t, i).element == 8) multiply<double>(t, i);
-    else if (i.types[0].is_real()) multiply<float>(t, i);
+    else if (i.types[0].is_floating()) multiply<float>(t, i);
     else multiply<uint32_t>(t, i);
 }
 

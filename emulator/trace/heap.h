@@ -8,6 +8,6 @@ namespace emulator {
 
 // How many bytes lie from here to the end of the block that malloc() or new has allocated. SIZE_MAX:
 // it is none.
-size_t room_in_heap(const void* pointer);
+size_t extent_in_heap(const void* pointer);
 
 }  // namespace emulator

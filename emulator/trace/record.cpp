@@ -11,7 +11,7 @@
 #include <tuple>
 #include <utility>
 
-#include "emulator/trace/conflicts.h"
+#include "emulator/trace/hazards.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
 #include "emulator/trace/shared_names.h"
@@ -52,7 +52,7 @@ struct Warp {
 };
 
 struct Found {  // a race, or an uninitialised read
-    Conflict conflict;
+    Hazard hazard;
     const Event *first, *second;
 };
 
@@ -87,12 +87,12 @@ Event& event_of(unsigned thread, const Instruction& instruction, uint32_t index)
 Instruction instruction_of(const Site& site) { return {site.pc, site.global, site.store}; }
 
 // The last access of the first thread, by that instruction, to bytes of the second access.
-const Event* first_of(const Conflict& conflict, uintptr_t address, int width) {
-    if (!conflict.same_block) return nullptr;
-    const std::list<Event>& events = warp_of(conflict.first_thread).events;
-    const unsigned lane = conflict.first_thread % 32;
+const Event* first_of(const Hazard& hazard, uintptr_t address, int width) {
+    if (!hazard.same_block) return nullptr;
+    const std::list<Event>& events = warp_of(hazard.first_thread).events;
+    const unsigned lane = hazard.first_thread % 32;
     for (auto e = events.rbegin(); e != events.rend(); ++e)
-        if (e->site && site_of(e->site).pc == site_of(conflict.first).pc)
+        if (e->site && site_of(e->site).pc == site_of(hazard.first).pc)
             for (const uint64_t its : {e->address[lane], e->to[lane]})
                 if (address < its + e->width && its < address + width) return &*e;
     return nullptr;
@@ -122,8 +122,8 @@ std::string text_of(const Found& found) {
         return std::to_string(thread / 32) + "," + std::to_string(e->number) + "," +
                std::to_string(thread % 32) + ",";
     };
-    return "conflict," + side(found.first, found.conflict.first_thread) +
-           side(found.second, found.conflict.second_thread) + describe(found.conflict) + "\n";
+    return "conflict," + side(found.first, found.hazard.first_thread) +
+           side(found.second, found.hazard.second_thread) + describe(found.hazard) + "\n";
 }
 
 // array,NAME,BEGIN,BYTES,ELEMENT,LENGTH,...; nothing if that memory has been given another name
@@ -213,7 +213,7 @@ void access(unsigned thread, const Site& site, uintptr_t address, int width, boo
     }
     for (Found& found : blocks.back().found)
         if (!found.second) {
-            found.first = first_of(found.conflict, address, width);
+            found.first = first_of(found.hazard, address, width);
             found.second = &e;
         }
 }
@@ -248,9 +248,7 @@ std::string number(const void* address) {
     return "," + std::to_string(reinterpret_cast<uintptr_t>(address));
 }
 
-void conflict(const Conflict& conflict) {
-    blocks.back().found.push_back({conflict, nullptr, nullptr});
-}
+void hazard(const Hazard& hazard) { blocks.back().found.push_back({hazard, nullptr, nullptr}); }
 
 void end_interval() {
     for (Warp& warp : blocks.back().warps) warp.executed.clear();

@@ -7,7 +7,7 @@
 
 namespace emulator {
 
-struct Conflict;
+struct Hazard;
 
 namespace record {
 extern bool on;  // true while a recorded block runs; the functions below are called only then
@@ -25,7 +25,7 @@ void call(unsigned thread, const char* name, const char* file, int line);
 size_t note(const std::string& text);
 size_t note_of(unsigned thread, const std::string& text);
 std::string number(const void* address);  // ",address"
-void conflict(const Conflict& conflict);  // its second access is the next one recorded
+void hazard(const Hazard& hazard);  // its second access is the next one recorded
 void end_interval();
 void end_launch(const std::string& kernel);  // passes the record on
 }  // namespace record

@@ -9,8 +9,8 @@
 #include <tuple>
 #include <utility>
 
-#include "emulator/trace/conflicts.h"
 #include "emulator/trace/half_sums.h"
+#include "emulator/trace/hazards.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/sites.h"
 
@@ -23,7 +23,7 @@ namespace {
 
 constexpr unsigned kMaxProblems = 20;
 
-std::vector<std::string> problems;  // without the conflicts
+std::vector<std::string> problems;  // without the hazards
 std::vector<std::string> notes;
 int silences;  // how many exist
 
@@ -75,7 +75,7 @@ std::string with_lines(const std::string& problem) { return problem + quoted_lin
 // counted: the texts say how many there were.
 static std::vector<std::string> all_problems(bool counted) {
     std::vector<std::string> all = problems;
-    for (const std::string& each : described_conflicts(counted)) all.push_back(each);
+    for (const std::string& each : described_hazards(counted)) all.push_back(each);
     return all;
 }
 std::vector<std::string> problems_uncounted() { return all_problems(false); }
@@ -84,7 +84,7 @@ void reset_counts() {
     totals = Counts();
     problems.clear();
     notes.clear();
-    forget_conflicts();
+    forget_hazards();
     ++resets;
     half_sums::reset();
     for (Site& site : all_sites()) {

@@ -28,7 +28,7 @@ struct Copy {
     size_t left = 0;  // batches that may still be under way
     bool committed = false;
     // What other threads have done to the destination since the call, once for each instruction.
-    std::vector<races::EarlyAccess> early{};
+    std::vector<races::InFlightAccess> accesses{};
 };
 
 std::string why_not_covered(const Copy& copy) {
@@ -48,22 +48,23 @@ struct Pipeline {  // of a thread
         size_t done = 0;
         for (; done < copies.size() && copies[done].batch < end_batch; ++done) {
             const Copy& copy = copies[done];  // counted at the call already
-            accesses::set_to_come(copy.to, int(copy.size), false);
+            accesses::set_in_flight(copy.to, int(copy.size), false);
             // A wait that comes after the access is too late for it. If nothing orders the two, the
             // copy and the access race with each other.
-            for (const races::EarlyAccess& access : copy.early)
+            for (const races::InFlightAccess& access : copy.accesses)
                 if (clocks::knows(thread, access.thread, access.clock))
-                    report_early(access, thread, copy);
+                    report_missing_wait(access, thread, copy);
             accesses::note(thread, copy.to, int(copy.size), trace::kWrite, copy.pc, false);
             std::memcpy(copy.to, copy.bytes, copy.size);
         }
         copies.erase(copies.begin(), copies.begin() + done);
     }
 
-    static void report_early(const races::EarlyAccess& access, unsigned thread, const Copy& copy) {
+    static void report_missing_wait(const races::InFlightAccess& access, unsigned thread,
+                                    const Copy& copy) {
         const auto pc = reinterpret_cast<uintptr_t>(copy.pc);
-        races::report_early(access, thread, find_site(pc, false, true).number,
-                            why_not_covered(copy));
+        races::report_missing_wait(access, thread, find_site(pc, false, true).number,
+                                   why_not_covered(copy));
     }
 };
 Pipeline pipelines[kMaxThreads];
@@ -86,7 +87,7 @@ void* async_copy(void* to, const void* from, size_t size, size_t zfill, const vo
                                        true, size == 16 ? to : nullptr))
         suspend();
     accesses::note(current_thread, to, int(size), trace::kWrite, pc, false);
-    if (tracing()) accesses::set_to_come(to, int(size), true);
+    if (tracing()) accesses::set_in_flight(to, int(size), true);
     Pipeline& self = pipelines[current_thread];
     self.copies.push_back({static_cast<char*>(to), size, self.batches, pc, {}});
     return self.copies.back().bytes;
@@ -107,16 +108,17 @@ void wait_for_copies(size_t pending, const char* file, int line) {
 
 namespace async {
 
-void access_early(unsigned copier, const races::EarlyAccess& access) {
+void access_in_flight(unsigned copier, const races::InFlightAccess& access) {
     for (Copy& copy : pipelines[copier].copies) {
         const auto begin = reinterpret_cast<uintptr_t>(copy.to);
         if (access.address + access.bytes <= begin || begin + copy.size <= access.address) continue;
         if (access.thread == copier) {
-            Pipeline::report_early(access, copier, copy);
+            Pipeline::report_missing_wait(access, copier, copy);
             continue;
         }
-        const auto same = [&](const races::EarlyAccess& e) { return e.site == access.site; };
-        if (std::none_of(copy.early.begin(), copy.early.end(), same)) copy.early.push_back(access);
+        const auto same = [&](const races::InFlightAccess& e) { return e.site == access.site; };
+        if (std::none_of(copy.accesses.begin(), copy.accesses.end(), same))
+            copy.accesses.push_back(access);
     }
 }
 

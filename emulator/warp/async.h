@@ -4,11 +4,11 @@
 namespace emulator {
 
 namespace races {
-struct EarlyAccess;
+struct InFlightAccess;
 }
 
 namespace async {
-void access_early(unsigned copier, const races::EarlyAccess& access);
+void access_in_flight(unsigned copier, const races::InFlightAccess& access);
 void end_block();  // completes all copies; also if the launch has failed
 }  // namespace async
 

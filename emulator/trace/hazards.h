@@ -1,5 +1,5 @@
-// Accesses that conflict: races, missing waits and fences, uninitialised reads. Those that have one
-// cause are one report.
+// Hazards: races, missing waits and fences, uninitialised reads. Those that have one cause are one
+// report.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 namespace emulator {
 
 // Two accesses that need an order. If there is no first access: an uninitialised read.
-struct Conflict {
+struct Hazard {
     // What is missing: anything that orders the two (a race); a proxy fence between the two, which
     // are ordered; a wait for the asynchronous copy that is the first access; nothing, because both
     // store the same value.
@@ -28,24 +28,24 @@ struct Conflict {
     // before.
     std::string why;
     uintptr_t address = 0;  // of the second access
-    uint64_t times = 1;  // how many of its accesses conflict
+    uint64_t times = 1;  // for how many accesses of the second instruction
     std::string array = "";  // the kernel's name for the array in shared memory
     bool in_interval = false;  // a barrier of the block or warp between the two would order them
     std::string since = "";  // the place of the last barrier of the block before them
-    bool alone = false;  // an uninitialised read that no race explains
+    bool unexplained = false;  // an uninitialised read that no race explains
 };
 
-// Keeps one conflict for each pair of instructions. who() is called only for a new one, which is
+// Keeps one hazard for each pair of instructions. who() is called only for a new one, which is
 // returned; null: the pair is known.
-Conflict* report_conflict(Conflict conflict, const std::function<std::string()>& who);
+Hazard* report_hazard(Hazard hazard, const std::function<std::string()>& who);
 // An instruction has read what nobody had written, and no later write races with it.
-void report_alone(uint16_t site);
-bool is_alone(uint16_t site);
-void forget_conflicts();
+void report_unexplained(uint16_t site);
+bool is_unexplained(uint16_t site);
+void forget_hazards();
 
-std::string describe(const Conflict& conflict);  // call find_lines_of_sites() first
+std::string describe(const Hazard& hazard);  // call find_lines_of_sites() first
 // A line for each cause. counted: with "and 19 more like it".
-std::vector<std::string> described_conflicts(bool counted);
+std::vector<std::string> described_hazards(bool counted);
 std::vector<std::string> described_harmless();  // likewise, of those that are no error
 
 }  // namespace emulator

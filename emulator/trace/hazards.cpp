@@ -1,6 +1,6 @@
-// Which conflicting accesses have one cause, and how it is reported.
+// Which hazards have one cause, and how it is reported.
 
-#include "emulator/trace/conflicts.h"
+#include "emulator/trace/hazards.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,7 +12,7 @@
 namespace emulator {
 namespace {
 
-std::vector<Conflict> conflicts;  // one for each pair of instructions
+std::vector<Hazard> hazards;  // one for each pair of instructions
 
 // Where a line stands in the order of a kernel's statements: file and line of each call from the
 // kernel inwards.
@@ -37,13 +37,13 @@ Position position_of(const Site& site, const std::string& since) {
 
 // Whether one of the two is the read before a loop of atomicCAS() on the same pointer, as in the CUDA
 // programming guide's atomicAdd() of doubles: a guess, which the compare-and-swap checks.
-bool is_guess(const Conflict& c) {
-    const bool first_reads = c.first_kind == trace::kRead,
-               second_reads = c.second_kind == trace::kRead;
-    const bool atomic = c.first_kind == trace::kAtomic || c.second_kind == trace::kAtomic;
-    if (c.first == 0 || !atomic || first_reads == second_reads) return false;
-    const std::string& read = site_of(first_reads ? c.first : c.second).where;
-    const std::string& atomic_at = site_of(first_reads ? c.second : c.first).where;
+bool is_guess(const Hazard& h) {
+    const bool first_reads = h.first_kind == trace::kRead,
+               second_reads = h.second_kind == trace::kRead;
+    const bool atomic = h.first_kind == trace::kAtomic || h.second_kind == trace::kAtomic;
+    if (h.first == 0 || !atomic || first_reads == second_reads) return false;
+    const std::string& read = site_of(first_reads ? h.first : h.second).where;
+    const std::string& atomic_at = site_of(first_reads ? h.second : h.first).where;
     std::string compared = call_argument(atomic_at, "atomicCAS", 0);
     if (compared.empty()) return false;
     compared = compared[0] == '&' ? compared.substr(1) : "*" + compared;
@@ -52,20 +52,20 @@ bool is_guess(const Conflict& c) {
 
 // A missing wait says most, then a write of what is read, then any write. Stores of the same value
 // say least.
-int worth(const Conflict& c) {
-    if (c.missing == Conflict::nothing || is_guess(c)) return -1;
-    if (c.missing == Conflict::wait) return 3;
-    if (c.first_kind != trace::kWrite) return 0;
-    return c.second_kind == trace::kRead ? 2 : 1;
+int worth(const Hazard& h) {
+    if (h.missing == Hazard::nothing || is_guess(h)) return -1;
+    if (h.missing == Hazard::wait) return 3;
+    if (h.first_kind != trace::kWrite) return 0;
+    return h.second_kind == trace::kRead ? 2 : 1;
 }
 
-// To a reader all conflicts of two lines are one: those of an unrolled loop, and those in which the
+// To a reader all hazards of two lines are one: those of an unrolled loop, and those in which the
 // other line came first.
 struct Pair {
     std::string lines[2];  // sorted; the first is "" for an uninitialised read
-    const Conflict* shown;
+    const Hazard* shown;
     uint64_t times;
-    bool alone, both_write;
+    bool unexplained, both_write;
     Position begin, end;
     const Symbol* function[2];
 
@@ -78,32 +78,32 @@ struct Pair {
 
 std::vector<Pair> pairs_of_lines() {
     std::vector<Pair> pairs;
-    for (const Conflict& c : conflicts) {
-        std::string first = c.first ? site_of(c.first).where : "", second = site_of(c.second).where;
+    for (const Hazard& h : hazards) {
+        std::string first = h.first ? site_of(h.first).where : "", second = site_of(h.second).where;
         if (second < first) std::swap(first, second);
-        const bool both_write = c.first_kind == trace::kWrite && c.second_kind == trace::kWrite;
+        const bool both_write = h.first_kind == trace::kWrite && h.second_kind == trace::kWrite;
         const auto known = std::find_if(pairs.begin(), pairs.end(), [&](const Pair& p) {
-            return p.lines[0] == first && p.lines[1] == second && p.shown->global == c.global &&
-                   p.shown->same_block == c.same_block &&
-                   (p.shown->missing == Conflict::fence) == (c.missing == Conflict::fence);
+            return p.lines[0] == first && p.lines[1] == second && p.shown->global == h.global &&
+                   p.shown->same_block == h.same_block &&
+                   (p.shown->missing == Hazard::fence) == (h.missing == Hazard::fence);
         });
         if (known != pairs.end()) {
-            known->times += c.times;
-            known->alone |= c.alone;
+            known->times += h.times;
+            known->unexplained |= h.unexplained;
             known->both_write |= both_write;
-            if (worth(*known->shown) < worth(c)) known->shown = &c;
+            if (worth(*known->shown) < worth(h)) known->shown = &h;
             continue;
         }
-        pairs.push_back({{first, second}, &c, c.times, c.alone, both_write, {}, {}, {}});
+        pairs.push_back({{first, second}, &h, h.times, h.unexplained, both_write, {}, {}, {}});
     }
     for (Pair& pair : pairs) {
-        const Conflict& c = *pair.shown;
-        if (!c.in_interval) continue;
-        pair.begin = position_of(site_of(c.first), c.since);
-        pair.end = position_of(site_of(c.second), c.since);
+        const Hazard& h = *pair.shown;
+        if (!h.in_interval) continue;
+        pair.begin = position_of(site_of(h.first), h.since);
+        pair.end = position_of(site_of(h.second), h.since);
         if (pair.end < pair.begin) std::swap(pair.begin, pair.end);
-        pair.function[0] = find_symbol(site_of(c.first).pc);
-        pair.function[1] = find_symbol(site_of(c.second).pc);
+        pair.function[0] = find_symbol(site_of(h.first).pc);
+        pair.function[1] = find_symbol(site_of(h.second).pc);
     }
     return pairs;
 }
@@ -152,32 +152,32 @@ struct Fault {
     }
 };
 
-std::string described(const Conflict& c) {
+std::string described(const Hazard& h) {
     const auto does = [](trace::Kind kind) {
         return kind == trace::kRead ? " reads" : kind == trace::kWrite ? " writes" : " adds to";
     };
-    const std::string& second = site_of(c.second).where;
-    const std::string who = " (" + c.who + ")";
-    if (c.first == 0)
-        return c.global ? "uninitialised device memory: " + second + does(c.second_kind) +
+    const std::string& second = site_of(h.second).where;
+    const std::string who = " (" + h.who + ")";
+    if (h.first == 0)
+        return h.global ? "uninitialised device memory: " + second + does(h.second_kind) +
                               " what nobody has written" + who
-                        : "uninitialised shared memory: " + second + does(c.second_kind) +
+                        : "uninitialised shared memory: " + second + does(h.second_kind) +
                               " what no thread of the block has written" + who +
-                              (c.why.empty() ? "" : ": " + c.why);
-    const std::string& first = site_of(c.first).where;
-    if (c.missing == Conflict::wait)
-        return "asynchronous copy: " + second + does(c.second_kind) +
-               (c.second_kind == trace::kRead ? " what" : " where") + " the copy at " + first +
-               (c.second_kind == trace::kRead ? " has not written yet" : " has yet to write") +
-               who + ": " + c.why;
-    if (c.missing == Conflict::fence)
-        return "no fence_proxy_async() after " + first + does(c.first_kind) + " what " + second +
-               does(c.second_kind) + " asynchronously" + who;
-    const std::string head = c.missing == Conflict::nothing ? "same value in "
-                             : is_guess(c)                  ? "benign race in "
-                                                            : "race in ";
-    return head + (c.global ? "global" : "shared") + " memory: " + first + does(c.first_kind) +
-           " what " + second + does(c.second_kind) + who;
+                              (h.why.empty() ? "" : ": " + h.why);
+    const std::string& first = site_of(h.first).where;
+    if (h.missing == Hazard::wait)
+        return "asynchronous copy: " + second + does(h.second_kind) +
+               (h.second_kind == trace::kRead ? " what" : " where") + " the copy at " + first +
+               (h.second_kind == trace::kRead ? " has not written yet" : " has yet to write") +
+               who + ": " + h.why;
+    if (h.missing == Hazard::fence)
+        return "no fence_proxy_async() after " + first + does(h.first_kind) + " what " + second +
+               does(h.second_kind) + " asynchronously" + who;
+    const std::string head = h.missing == Hazard::nothing ? "same value in "
+                             : is_guess(h)                ? "benign race in "
+                                                          : "race in ";
+    return head + (h.global ? "global" : "shared") + " memory: " + first + does(h.first_kind) +
+           " what " + second + does(h.second_kind) + who;
 }
 
 // consequences: uninitialised reads that the race explains.
@@ -201,7 +201,7 @@ std::string described(const Fault& fault, const std::vector<const Pair*>& conseq
     if (left)
         text += (named > 1 ? " and " : "; the same between ") + std::to_string(left) +
                 (left == 1 ? " more pair of lines" : " more pairs of lines");
-    if (head.shown->missing == Conflict::nothing)
+    if (head.shown->missing == Hazard::nothing)
         text += ": as both store the same value, their order does not matter";
     else if (is_guess(*head.shown)) text += ": the read is a guess, which atomicCAS() checks";
     for (const Pair* read : consequences) {
@@ -213,38 +213,38 @@ std::string described(const Fault& fault, const std::vector<const Pair*>& conseq
 
 }  // namespace
 
-std::string describe(const Conflict& conflict) { return folders_once(described(conflict)); }
+std::string describe(const Hazard& hazard) { return folders_once(described(hazard)); }
 
-Conflict* report_conflict(Conflict conflict, const std::function<std::string()>& who) {
-    for (Conflict& c : conflicts) {
-        if (c.global != conflict.global || c.first != conflict.first ||
-            c.second != conflict.second || c.missing != conflict.missing)
+Hazard* report_hazard(Hazard hazard, const std::function<std::string()>& who) {
+    for (Hazard& h : hazards) {
+        if (h.global != hazard.global || h.first != hazard.first || h.second != hazard.second ||
+            h.missing != hazard.missing)
             continue;
         // An access may conflict with several before it, in several cells.
-        c.times += c.address != conflict.address || c.second_thread != conflict.second_thread;
-        c.address = conflict.address;
-        c.second_thread = conflict.second_thread;
+        h.times += h.address != hazard.address || h.second_thread != hazard.second_thread;
+        h.address = hazard.address;
+        h.second_thread = hazard.second_thread;
         return nullptr;
     }
-    conflict.who = who();
-    conflicts.push_back(conflict);
-    return &conflicts.back();
+    hazard.who = who();
+    hazards.push_back(hazard);
+    return &hazards.back();
 }
 
-void report_alone(uint16_t site) {
-    for (Conflict& c : conflicts) c.alone |= c.first == 0 && c.second == site;
+void report_unexplained(uint16_t site) {
+    for (Hazard& h : hazards) h.unexplained |= h.first == 0 && h.second == site;
 }
-bool is_alone(uint16_t site) {
-    return std::any_of(conflicts.begin(), conflicts.end(), [&](const Conflict& c) {
-        return c.first == 0 && c.second == site && c.alone;
+bool is_unexplained(uint16_t site) {
+    return std::any_of(hazards.begin(), hazards.end(), [&](const Hazard& h) {
+        return h.first == 0 && h.second == site && h.unexplained;
     });
 }
-void forget_conflicts() { conflicts.clear(); }
+void forget_hazards() { hazards.clear(); }
 
 // Races come first: where a barrier is missing, they say more than that the memory was not yet
 // written.
-std::vector<std::string> described_conflicts(bool counted) {
-    if (conflicts.empty()) return {};
+std::vector<std::string> described_hazards(bool counted) {
+    if (hazards.empty()) return {};
     find_lines_of_sites();
     const std::vector<Pair> pairs = pairs_of_lines();
     std::vector<Fault> faults;
@@ -274,7 +274,7 @@ std::vector<std::string> described_conflicts(bool counted) {
     for (const Fault& fault : faults) {
         std::vector<const Pair*> consequences;
         for (const Pair*& read : unwritten)
-            if (read && !read->alone && !read->shown->global &&
+            if (read && !read->unexplained && !read->shown->global &&
                 std::any_of(fault.pairs.begin(), fault.pairs.end(), [&](const Pair* p) {
                     return !p->shown->global && p->has(read->lines[1]);
                 }))
@@ -287,7 +287,7 @@ std::vector<std::string> described_conflicts(bool counted) {
 }
 
 std::vector<std::string> described_harmless() {
-    if (conflicts.empty()) return {};
+    if (hazards.empty()) return {};
     find_lines_of_sites();
     std::vector<std::string> all;
     for (const Pair& pair : pairs_of_lines())
