@@ -301,7 +301,7 @@ def test_races(shown):
     texts = [problem["text"],
              "race in global memory: a.cu:3 adds to what b.cu:4 reads (block (1,0) thread (0,2), "
              "block (2,0) thread 7's asynchronous read)",
-             "no fence_proxy_async() after a.cu:3 writes what b.cu:4 reads asynchronously "
+             "a.cu:3 writes what b.cu:4 reads asynchronously, without a fence_proxy_async() between "
              "(block 0, thread 0 and thread 1's asynchronous write)",
              "uninitialised shared memory: a.cu:3 reads what no thread of the block has written (block 0, thread 3)",
              "race in shared memory: a.cu:3 writes what a.cu:5 reads (block 0, threads 0 and 1); the same between "

@@ -88,7 +88,7 @@ void expect_both(const Device<float>& matrix, const Launch& launch, const std::s
     const std::pair<Mistake, Said> mistakes[] = {
         {Mistake::bytes, {"expected", "bytes"}},
         {Mistake::wait, {"race in shared memory", "no thread has waited", "has not waited"}},
-        {Mistake::fence, {"no fence_proxy_async() after " + use}},
+        {Mistake::fence, {use + " writes what..asynchronously, without a fence_proxy_async()"}},
         {Mistake::store, {"the block ends"}}};
     expect_each(mistakes, launch);
 }

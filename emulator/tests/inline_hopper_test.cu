@@ -116,7 +116,8 @@ TEST_F(InlineHopper, BoxesOfThreeDimensions) {
         {kNoFence, {"no fence_mbarrier_init() lies between..this call at @load"}},
         {kNoStoreWait,
          {"no cp_async_bulk_wait_group_read() covers the cp_async_bulk_tensor at @save"}},
-        {kNoProxyFence, {"no fence_proxy_async() after @double writes what @save reads"}},
+        {kNoProxyFence,
+         {"@double writes what @save reads asynchronously, without a fence_proxy_async()"}},
         {kRank, {"cp_async_bulk_tensor: the map is of rank 3, not 2"}},
     };
     expect_each(all, [&](Mistake mistake) { box<<<1, 32>>>(mistake, from, to, x, y, z); });

@@ -127,7 +127,8 @@ TEST_F(Mbarriers, MistakesInARing) {
          {"full[0], set up at @init_full: phase 0, 64 threads waiting; its arrival has been made (thread 0 at @expect); "
           "1024 of the 1040 bytes that are expected by thread 0 at @expect have arrived (by the cp_async_bulk_tensor "
           "at @load)"}},
-        {kNoReadFence, {"no fence_proxy_async() after @read reads what @load writes"}},
+        {kNoReadFence,
+         {"@read reads what @load writes asynchronously, without a fence_proxy_async()"}},
         {kNoWait, late_load},
         {kNoToggle,
          {"mbarrier_arrive_expect_tx: one arrival more..full[0]..at @expect..the wait at @wait_full "

@@ -100,7 +100,8 @@ TEST_F(TensorCopies, MistakesInALoad) {
         {"out of bounds: @fetch writes 1024 bytes..last 128..dynamic shared memory", map, 0, 3200},
         {"out of bounds: @fetch reads 128 bytes, in 2048 bytes of device memory, freed", gone, 0,
          0},
-        {"no fence_proxy_async() after @write writes what @fetch writes", map, 0, 0, kUnfenced},
+        {"@write writes what @fetch writes asynchronously, without a fence_proxy_async()", map, 0,
+         0, kUnfenced},
         {"mbarrier_arrive_expect_tx: 1048576 bytes..full", map, 0, 0, kNone, 1 << 20},
         {"mbarrier_arrive_expect_tx: -16 bytes..full", map, 0, 0, kNone, -16},
     };
@@ -216,7 +217,8 @@ TEST_F(TensorCopies, StoresAsAnH200DoesThem) {
 
 TEST_F(TensorCopies, MistakesWithStores) {
     const std::pair<StoreMistake, Said> all[] = {
-        {kNoFence, {"no fence_proxy_async() after @fill writes what @store reads"}},
+        {kNoFence,
+         {"@fill writes what @store reads asynchronously, without a fence_proxy_async()"}},
         {kNoBarrierBefore, race("shared", "@fill writes", "@store reads")},
         {kNoReadWait, {"race in shared memory: @fill writes what @store reads"}},
         {kNoBarrierAfter, race("shared", "@fill writes", "@store reads")},

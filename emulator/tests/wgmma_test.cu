@@ -86,7 +86,8 @@ TEST_F(Wgmma, Mistakes) {
     const Said no_wait = {
         "the block ends..wgmma_wait_group() of warp 0 covers the wgmma at @multiply"};
     const std::pair<Mistake, Said> all[] = {
-        {kNoProxyFence, {"no fence_proxy_async() after @fill writes what @multiply reads"}},
+        {kNoProxyFence,
+         {"@fill writes what @multiply reads asynchronously, without a fence_proxy_async()"}},
         {kNoBarrier, race("shared", "@fill writes", "@multiply reads")},
         {kNoFence, {"wgmma: no wgmma_fence() before the first one at @multiply"}},
         {kNoFenceAfterZeros, {"wgmma: no wgmma_fence() since..were written at @again"}},

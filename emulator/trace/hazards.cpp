@@ -171,8 +171,8 @@ std::string described(const Hazard& h) {
                (h.second_kind == trace::kRead ? " has not written yet" : " has yet to write") +
                who + ": " + h.why;
     if (h.missing == Hazard::fence)
-        return "no fence_proxy_async() after " + first + does(h.first_kind) + " what " + second +
-               does(h.second_kind) + " asynchronously" + who;
+        return first + does(h.first_kind) + " what " + second + does(h.second_kind) +
+               " asynchronously, without a fence_proxy_async() between" + who;
     const std::string head = h.missing == Hazard::nothing ? "same value in "
                              : is_guess(h)                ? "benign race in "
                                                           : "race in ";

@@ -2,7 +2,7 @@
 // Seen: hopper
 // Cause: no fence between the threads' writes to shared memory and the bulk copy that reads them.
 // Source: own
-// Says: no fence_proxy_async() after
+// Says: asynchronously, without a fence_proxy_async() between
 #include <cstdio>
 #include <cuda/barrier>
 #include <utility>
