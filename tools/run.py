@@ -79,13 +79,14 @@ def run_new(words):
 
 
 def run_book(words):
+    import view
     if words:
         fail(2, f"book: unexpected argument '{words[0]}': takes none")
     need_tools(cpu=True)
     packages.need(("python3-myst-parser", "furo"))
     lessons = "".join(file.read_text() for file in ROOT.glob("[0-9][0-9]_*/README.md"))
-    targets = [each.target(cpu=True) for each in listed("stage", "step")
-               if each.kind == "stage" or f"./run view {each.short}" in lessons]
+    targets = [each.target(cpu=True) for each in listed("stage", "step") if view.captions(each.name)
+               and (each.kind == "stage" or f"./run view {each.short}" in lessons)]
     build.build(targets)
     built = [BUILD / "bin" / each for each in targets]
     return python("furo, myst_parser", "-m", "book.make_site", BUILD / "book", *built)
