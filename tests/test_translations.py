@@ -61,6 +61,13 @@ def test_a_link_to_an_english_page_says_so(page):
                 assert after.startswith(mark), f"[{text}]({target}) leads to an English page: takes '{mark.strip()}'"
 
 
+@pytest.mark.parametrize("page", TRANSLATED, ids=lambda page: str(page.relative_to(ROOT)))
+def test_pictures_are_in_the_language_of_the_page(page):
+    language = page.with_suffix("").suffix
+    assert [link for link in re.findall(translate.PICTURE, page.read_text())
+            if "://" not in link and "actions/" not in link and not link.endswith(f"{language}.svg")] == []
+
+
 @pytest.mark.parametrize("language", translate.MARKS)
 def test_glossary_says_what_the_tables_catalogue_says(language):
     """The meaning of a word has one translation, which ./run view shows, too."""

@@ -273,8 +273,9 @@ def opening(number):
         drawing.text(x, y, name, "small strong middle", False)
     y = drawing.bottom + 24
     if of.way:
-        for x, name in zip((LEFT, 106, 240), ("global memory", *of.names[2:])):
-            drawing.text(x, y, name, "small lesser")
+        drawing.text(LEFT, y, "global memory", "small lesser")
+        for x, name in zip((154, 267), of.names[2:]):
+            drawing.text(x, y, name, "small lesser middle")
         y += 22
         if of.before:
             y = drawing.way(y, of.before, OPENINGS[of.before].way) + 20

@@ -206,12 +206,12 @@ def equal():
             work = range(sm * share, min((sm + 1) * share, tiles * k_tiles))
             for step, k_tile in enumerate(work):
                 tile = k_tile // k_tiles
-                svg.box(64 + wide * step, top, wide, 20, fills[tile], f"tile {tile}", "grid")
+                svg.box(64 + wide * step, top, wide, 20, fills[tile], tile, "grid")
             if len(work) < k_tiles:
                 svg.box(64 + wide * len(work), top, wide * (k_tiles - len(work)), 20, "wait" if not work else None)
         y += 134
     svg.legend(y - 14, ("wait", "an SM without work"))
-    return svg, "A box is a k-tile. An SM computes from left to right."
+    return svg, "A box is a k-tile with the number of its tile. An SM computes from left to right."
 
 
 PICTURES = {

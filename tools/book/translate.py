@@ -3,9 +3,10 @@ catalogues up to date, and lists what waits for a translator.
 
 po4a finds the paragraphs, merges and writes. prepared() passes it a page with one paragraph a line, without everything
 that is not to be translated: the margins of lists and rows, fenced code, and the blocks between markers. These blocks
-are the English page's, with their words looked up in docs/po/ja/tables.po.
+are the English page's, with their words looked up in docs/po/ja/tables.po, and so are the labels of its pictures.
 """
 import collections
+import html
 import os
 import pathlib
 import re
@@ -42,6 +43,10 @@ CELL = r"(?<=\| )[^|\n]+?(?= \|)"
 SENTENCES = r"(?<=\n)[^<\s][^\n]*"  # of a generated block that is no table
 # The words of a FOOTER.
 FOOTER_WORDS = r"^\w+(?=: \[)|(?<= · )\w+(?=: \[)|(?<=\[)\d\d · [^]]*|(?<=\[)[^]]*(?=\]\((?:\.\./docs/)?glossary)"
+PICTURE = r"!\[[^\]]*\]\(([^)\s]+\.svg)\)"
+DRAWN_BY_PLOT = "flow.svg"  # in each language
+LABEL = r"(<text[^>]*>)([^<]*)(?=</text>)"
+NAME = r"[\w/]+\.\w+|\w+(?:\[[^]]*\])+|\w+(?:<[^>]*>)|\w*_\w+(?:\(\))?"  # of code, in a picture
 NO_WORDS = rf"{CODE}|\]\(\S*\)|<[^>\s]*>|\w*[\d_][\w.]*|TFLOP/s|GB/s|MHz|NVIDIA|cuBLAS"
 
 
@@ -87,6 +92,39 @@ def is_code(text):
 
 def has_words(text):
     return bool(re.search("[A-Za-z]{2}", re.sub(NO_WORDS, "", text)))
+
+
+def pictures(pages):
+    """{picture: its text} of all that the pages show and that have labels to be translated."""
+    shown = {(page.parent / link).resolve() for page in pages for link in re.findall(PICTURE, page.read_text())}
+    return {file: file.read_text() for file in sorted(shown) if file.exists() and file.name != DRAWN_BY_PLOT}
+
+
+def labels(picture):
+    """Its texts that have words outside of names of code."""
+    found = (html.unescape(label) for _, label in re.findall(LABEL, picture))
+    return [label for label in found if has_words(re.sub(NAME, "", label))]
+
+
+def translated_picture(picture, language, words):
+    """A picture with its title, description and labels translated by the catalogue of tables. A label without a
+    translation stays English."""
+
+    def said(label):
+        key, figures = template(label)
+        return with_figures(words.get(key) or key, figures)
+
+    def replaced(found):
+        label = html.unescape(found[2])
+        return found[1] + html.escape(own.get(label, label), False)
+
+    own = {label: said(label) for label in labels(picture)}
+    picture = re.sub(LABEL, replaced, picture)
+    title, about = next(iter(own.values())), " ".join(own.values())
+    for tag, text in ("title", title), ("desc", about):
+        whole = f"<{tag}>{html.escape(text, False)}</{tag}>"
+        picture = re.sub(rf"<{tag}>.*?</{tag}>", lambda _: whole, picture, count=1)
+    return picture.replace("<svg ", f'<svg lang="{language}" ', 1)
 
 
 def has_cells(block):
@@ -198,7 +236,7 @@ def finished(text, page, language, there, anchors, root):
             return found[0]
         to = page.parent / found[2]
         own = to.with_suffix(f".{language}{to.suffix}")
-        other = to.resolve() in there if to.suffix == ".md" else own.exists()
+        other = to.resolve() in there or to.name == DRAWN_BY_PLOT
         return f"]({pathlib.Path(found[2]).with_name(own.name)}{found[3] or ''})" if other else found[0]
 
     names = iter(headings(page.read_text()))
@@ -223,6 +261,8 @@ def made(root, language):
         blocks = [block for each in kept.values() for block in each if has_cells(block)]
         words = dict.fromkeys(template(cell)[0] for block in blocks for cell in cells(block)[1::2] if has_words(cell))
         words.update(dict.fromkeys(view.translatable_texts(root)))
+        drawn = pictures(pages.values())
+        words.update(dict.fromkeys(template(label)[0] for each in drawn.values() for label in labels(each)))
         (folder / f"{TABLES}.md").write_text("\n\n".join(words) + "\n")
         catalogues = {}
         for name in (*kept, TABLES):
@@ -239,11 +279,14 @@ def made(root, language):
                 entry.msgstr, entry.flags = "" if name == TABLES else re.sub(r"\A(<\w+>|)", mark, entry.msgid), []
             catalogue.save(folder / f"po/{name}.po")
         words, anchors = {entry.msgid.strip(): entry.msgstr.strip() for entry in catalogues[TABLES]}, linked(root)
+        for file, picture in drawn.items():
+            texts[file.with_suffix(f".{language}.svg")] = translated_picture(picture, language, words)
         for name, page in zip(kept, pages.values()):
             po4a(folder, language, name, "--no-update")
             own = [translated_block(each, language, words) if each in blocks else each for each in kept[name]]
             text = restored((folder / f"{name}.out").read_text(), own)
-            texts[translation(page, language)] = finished(text, page, language, pages.values(), anchors[page], root)
+            there = {*pages.values(), *drawn}
+            texts[translation(page, language)] = finished(text, page, language, there, anchors[page], root)
     return texts, waiting
 
 
