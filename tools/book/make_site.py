@@ -483,10 +483,10 @@ def write_views(out, programs):
     made = {"07": view.page("Fragments", view.fragments(), "fragments")}
     for program in programs:
         name = program.name.removesuffix("_cpu_trace")
-        shape = view.usual_shape(name)
+        shape, options = view.usual_launch(name)
         chapter, dot, step = name.partition(".")
         short = chapter[:2] + (dot and f"/{step.split('_')[0]}")
-        made[short] = view.page(name, [view.read(view.record(program, shape), name, shape)])
+        made[short] = view.page(name, [view.read(view.record(program, shape, *options), name, shape)])
     (out / "views").mkdir()
     for short, text in made.items():
         (out / view_page(short)).write_text(text)

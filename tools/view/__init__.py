@@ -1,6 +1,6 @@
 """A page to step through a kernel: each event of a launch that its traced build recorded, with what its lanes access.
 """
-from view.explanations import OWN, WORDS, captions, translatable_texts, usual_shape, words
+from view.explanations import OWN, WORDS, captions, translatable_texts, usual_launch, usual_shape, words
 from view.html_page import fragments, page
 from view.recording import read, record
 

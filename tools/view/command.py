@@ -47,15 +47,19 @@ def run(words):
         build.build(steps)
     records = []
     for each in chosen:
-        shape = [asked or usual for asked, usual in zip((given.m, given.n, given.k), view.usual_shape(each.name))]
+        (m, n, k), options = view.usual_launch(each.name)
+        if given.m or given.n or given.k:
+            options = []  # they belong to the usual shape
+        shape = [given.m or m, given.n or n, given.k or k]
         if isinstance(each, UserKernel):
             program = each.emulated()
-            least = rounded(shape, described(program)["multiples"])
-            shape = [asked or usual for asked, usual in zip((given.m, given.n, given.k), least)]
+            m, n, k = rounded(shape, described(program)["multiples"])
+            shape = [given.m or m, given.n or n, given.k or k]
             record = view.record(program, shape)
             records.append(view.read(record, each.name, shape, each.path.resolve().parents[1]))
         else:
-            records.append(view.read(view.record(BUILD / "bin" / each.target(cpu=True), shape), each.name, shape))
+            records.append(view.read(view.record(BUILD / "bin" / each.target(cpu=True), shape, *options), each.name,
+                                     shape))
     names = [each.name for each in chosen]
     return show_page(given.html, "_and_".join(names).replace("/", "."), view.page(" and ".join(names), records),
                      f"#////{given.caption}" if given.caption else "")

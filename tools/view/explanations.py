@@ -49,13 +49,20 @@ def parts_about(step, root=ROOT):
             yield text
 
 
-def usual_shape(step):
-    """The shape that a page shows: a tile of C or two, and so large a K that every stage of the pipeline is used again.
-    view.txt may begin with it, "shape 64 x 128 x 192"."""
+def usual_launch(step):
+    """The shape that a page shows, and options of the program: a tile of C or two, and so large a K that every stage of
+    the pipeline is used again. view.txt may begin with them, "shape 64 x 128 x 192" or, for a configuration that would
+    not be chosen for so small a shape, "shape 64 x 128 x 192 --config 32x64-1x1x1"."""
     for part in parts_about(step):
         if part.startswith("shape "):
-            return tuple(int(edge) for edge in re.findall(r"\d+", part))
-    return USUAL
+            shape, *options = part.split(" --")
+            words = [word for option in options for word in f"--{option}".split()]
+            return tuple(int(edge) for edge in re.findall(r"\d+", shape)), words
+    return USUAL, []
+
+
+def usual_shape(step):
+    return usual_launch(step)[0]
 
 
 def terms():

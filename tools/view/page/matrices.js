@@ -34,8 +34,8 @@ addMethods(View, {
   placeMatrices() {
     const [A, B, C] = this.data.matrices, gap = 16, margin = 14, across = this.root.clientWidth;
     const width = this.find(".matrices").parentNode.clientWidth;
-    const share = this.root.matches(".has-ring") ? .28 : across < 1050 ? .36 : .5;
-    let height = Math.max(200, Math.min(width, innerHeight * share));
+    const share = this.root.matches(".has-ring") ? .25 : across < 1050 ? .36 : .5;
+    let height = Math.max(180, Math.min(width, innerHeight * share));
     if (this.folded) height = Math.min(width, across < 600 ? 180 : 250);
     const scale = Math.min((width - gap - margin - 2) / (A.cols + C.cols), (height - gap - margin - 2) / (B.rows + C.rows));
     if (!(scale > 0)) return false;
