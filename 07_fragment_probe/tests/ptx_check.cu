@@ -147,6 +147,27 @@ Words copied(const Words& in, int bytes) {
     return words;
 }
 
+// ---- elect_sync ---------------------------------------------------------------------------------
+
+// out: 1 in every lane of the mask if elect_sync() has returned true in one lane of the mask alone,
+// and in the same one at a second call. 0 in the other lanes.
+constexpr int kElections = 3;
+__host__ __device__ unsigned election_mask(int i) {
+    return i == 0 ? ~0u : i == 1 ? 0xfff0 : 1u << 31;
+}
+__global__ void elect(const void*, void* out) {
+    for (int i = 0; i < kElections; ++i) {
+        const unsigned mask = election_mask(i);
+        unsigned right = 0;
+        if (mask >> threadIdx.x & 1) {
+            const unsigned elected = __ballot_sync(mask, ptx::elect_sync(mask));
+            const unsigned again = __ballot_sync(mask, ptx::elect_sync(mask));
+            right = __popc(elected) == 1 && again == elected;
+        }
+        static_cast<unsigned*>(out)[threadIdx.x * kElections + i] = right;
+    }
+}
+
 // ---- cp_async_bulk_tensor, loads ----------------------------------------------------------------
 
 // Loads boxes, one after the other, and writes each as it lies in shared memory. Every other copy
@@ -295,6 +316,13 @@ Check check_cp_async() {
     return {format("cp_async<%d>", bytes), 80, launched(copy<bytes>), in, copied(in, bytes)};
 }
 
+Check check_elect() {
+    Check check{"elect_sync", 90, launched(elect), {0}};
+    for (int lane = 0; lane < 32; ++lane)
+        for (int i = 0; i < kElections; ++i) check.expected.push_back(election_mask(i) >> lane & 1);
+    return check;
+}
+
 // Puts elements into registers, as type T.
 template <class T>
 void append(Words& words, const std::vector<float>& elements) {
@@ -413,7 +441,7 @@ std::vector<Check> all_checks() {
             check_mma<float, half, k16816>(), check_mma<half, half, k16816>(),
             check_mma<float, __nv_bfloat16, k16816>(), check_mma<float, half, k884_float>(),
             check_mma<half, half, k884_half>(), check_cp_async<4>(), check_cp_async<8>(),
-            check_cp_async<16>(),
+            check_cp_async<16>(), check_elect(),
             // Rows, columns, swizzle. Boxes of 16 x 24 and 40 x 8 are narrower than the swizzle.
             check_boxes<half>(kLoad, 64, 64, 128), check_boxes<half>(kLoad, 16, 32, 64),
             check_boxes<half>(kLoad, 24, 16, 32), check_boxes<half>(kLoad, 24, 64, 0),

@@ -209,6 +209,21 @@ inline __device__ void red_add(float* to, float4 values) {
     }
 }
 
+// ---- elect.sync (sm_90): one thread of a warp ---------------------------------------------------
+//
+// All lanes of `mask` execute it together, and it returns true in one of them. Which one that is
+// depends on the mask alone, but PTX does not say how.
+// Source: "Parallel Synchronization and Communication Instructions: elect.sync".
+
+inline __device__ bool elect_sync(unsigned mask = ~0u) {
+    unsigned elected = 0;
+    PTX_SINCE(90, "{\n.reg .pred p;\n"
+                  "elect.sync _|p, %1;\n"
+                  "selp.u32 %0, 1, 0, p;\n}"
+              : "=r"(elected) : "r"(mask));
+    return elected;
+}
+
 // ---- mbarrier (sm_90): a barrier in shared memory that counts arrivals and bytes ----------------
 //
 // An mbarrier goes through phases, numbered from 0. A phase completes when its arrivals have

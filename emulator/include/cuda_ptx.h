@@ -1,5 +1,5 @@
-// <cuda/ptx>: libcu++'s names for PTX instructions, of those that are mbarriers, bulk copies and
-// barriers of clusters.
+// <cuda/ptx>: libcu++'s names for PTX instructions, of those that are mbarriers, bulk copies, barriers
+// of clusters and elect.sync.
 #pragma once
 
 #include <cstring>
@@ -112,13 +112,14 @@ template <int pending> void cp_async_bulk_wait_group_read(n32_t<pending>, EMULAT
     emulator::cp_async_bulk_wait_group(pending, true, file, line);
 }
 
-// ---- Clusters, registers ----
+// ---- Clusters, warps, registers ----
 
 inline void barrier_cluster_arrive(EMULATOR_SITE) { emulator::barrier_cluster_arrive(false, file, line); }
 inline void barrier_cluster_arrive(sem_release_t, EMULATOR_SITE) { emulator::barrier_cluster_arrive(false, file, line); }
 inline void barrier_cluster_arrive(sem_relaxed_t, EMULATOR_SITE) { emulator::barrier_cluster_arrive(true, file, line); }
 inline void barrier_cluster_wait(EMULATOR_SITE) { emulator::barrier_cluster_wait(file, line); }
 inline void barrier_cluster_wait(sem_acquire_t, EMULATOR_SITE) { emulator::barrier_cluster_wait(file, line); }
+inline bool elect_sync(uint32_t mask, EMULATOR_SITE) { return emulator::lane() == emulator::elected_lane(mask, file, line); }
 inline uint32_t get_sreg_cluster_ctarank() { return uint32_t(emulator::get_sreg_cluster_ctarank()); }
 inline uint32_t get_sreg_laneid() { return uint32_t(emulator::lane()); }
 

@@ -1,5 +1,5 @@
 // What common/ptx, libcu++'s cuda::ptx and cuda::barrier, and inline PTX are built on: mbarriers, bulk
-// copies, the barrier of a cluster.
+// copies, the barrier of a cluster, the election of a lane.
 #pragma once
 
 #include "emulator/include/cuda.h"
@@ -40,6 +40,9 @@ void st_async_at(void* to, const void* value, int bytes, uint64_t* barrier, cons
                  int line);
 void cp_async_bulk_commit_group();
 void cp_async_bulk_wait_group(unsigned pending, bool read, const char* file, int line);
+
+// The lowest lane of the mask that has not returned, when all of them have arrived.
+int elected_lane(unsigned mask, const char* file, int line);
 
 int get_sreg_cluster_ctarank();
 void barrier_cluster_arrive(bool relaxed, const char* file, int line);

@@ -192,13 +192,10 @@ void activemask(Thread& t, const Instruction& i) {
     t.write(i.arguments[0], kB32, active_lanes(t.file(), t.line()));
 }
 
-// The lowest lane of the mask is elected.
 void elect(Thread& t, const Instruction& i) {
     const PtxArgument& to = i.arguments[0];
     if (to.kind != PtxArgument::pair) t.refuse("its result is a pair: _|p");
-    const auto lanes =
-        unsigned(exchange(t.word(i.arguments[1]), 1, kBallot, "elect.sync", t.file(), t.line()));
-    const int elected = __builtin_ctz(lanes);
+    const int elected = elected_lane(t.word(i.arguments[1]), t.file(), t.line());
     t.write(to.parts[0], kB32, uint64_t(elected));
     t.set_predicate(to.parts[1], lane() == elected);
 }

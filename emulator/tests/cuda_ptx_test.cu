@@ -68,7 +68,7 @@ __global__ void by_ptx(float* matrix, Mistake mistake) {
     for (int i = threadIdx.x; i < kAll; i += blockDim.x) tile[i] *= 2;  // @twice
     if (mistake != Mistake::fence) ptx::fence_proxy_async();
     __syncthreads();
-    if (threadIdx.x == 0) {
+    if (ptx::elect_sync(~0u)) {
         ptx::cp_async_bulk(ptx::space_global, ptx::space_shared, matrix, tile, sizeof tile);
         ptx::cp_async_bulk_commit_group();
         if (mistake != Mistake::store) ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());

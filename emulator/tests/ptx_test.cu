@@ -145,4 +145,23 @@ TEST_F(Ptx, SumsOfHalvesAreRoundedOnceAndRedAddsFour) {
     expect_failure({"red: ..aligned to 16 bytes at @red"});
 }
 
+__global__ void elect(unsigned mask, int missing, int* elections) {
+    if (int(threadIdx.x) != missing && ptx::elect_sync(mask)) ++elections[threadIdx.x];  // @elect
+}
+
+TEST_F(Ptx, ElectSyncElectsOneLaneOfTheMask) {
+    Device<int> elections(32, 0);
+    in_every_order([&] { elect<<<1, 32>>>(~0u, -1, elections.data); });
+    const std::vector<int> all = elections.host();
+    EXPECT_EQ(std::count(all.begin(), all.end(), 0), 31);
+    expect_silence();
+    elect<<<1, 32>>>(~0u, 7, elections.data);  // it has returned
+    expect_silence();
+    elect<<<1, 32>>>(0xff, -1, elections.data);
+    expect_failure({"the mask 0xff at @elect lacks the lane..elect.sync"});
+    emulator::set_architecture(80);
+    elect<<<1, 32>>>(~0u, -1, elections.data);
+    expect_failure({"elect.sync: needs sm_90, not sm_80 at @elect"});
+}
+
 }  // namespace

@@ -9,6 +9,8 @@
 #include "emulator/engine/names.h"
 #include "emulator/engine/order.h"
 #include "emulator/engine/threads.h"
+#include "emulator/include/hopper_calls.h"
+#include "emulator/include/warp_calls.h"
 #include "emulator/trace/record.h"
 
 namespace emulator {
@@ -178,6 +180,11 @@ void collective(void (*operation)(const WarpCall&), const void* arguments, const
     self.arguments = arguments;
     wait_at_warp(file, line);
     if (!complete(current_thread, caller(__builtin_return_address(0)))) suspend();
+}
+
+int elected_lane(unsigned mask, const char* file, int line) {
+    require(90, "elect.sync", file, line);
+    return __builtin_ctz(unsigned(exchange(mask, 1, kBallot, "elect.sync", file, line)));
 }
 
 // __activemask() has no mask of lanes to wait for: its result is all lanes that have reached the

@@ -167,6 +167,10 @@ inline void red_add(float* to, float4 values, EMULATOR_SITE) {
     for (int i = 0; i < 4; ++i) atomicAdd(to + i, each[i]);
 }
 
+__forceinline__ bool elect_sync(unsigned mask = ~0u, EMULATOR_SITE) {
+    return emulator::lane() == emulator::elected_lane(mask, file, line);
+}
+
 using emulator::fence_mbarrier_init;
 using emulator::fence_proxy_async;
 __forceinline__ void mbarrier_init(uint64_t* barrier, int arrivals, EMULATOR_SITE) {
