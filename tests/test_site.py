@@ -39,6 +39,16 @@ def test_terms_of_a_chapter_are_explained_there_alone():
         assert ("scale" in [each.astext() for each in page.findall(nodes.abbreviation)]) == explained, chapter
 
 
+def test_code_has_the_colours_of_the_matrices():
+    """In a source As has the kind of token for A, which has A's colour, and so have B and C theirs. Text is no code."""
+    shared_pages = pytest.importorskip("book.shared_pages", reason="Pygments is missing (python3-pygments)")
+    shown = shared_pages.shown_source(ROOT / "03_shared_blocking/matmul.cu")
+    for matrix, names in ("A", ("A", "As", "a")), ("B", ("B", "Bs", "b")), ("C", ("C", "acc")):
+        assert {*re.findall(rf'class="n n-{matrix}">(\w+)<', shown)} == {*names}
+        assert f".n-{matrix} {{ color: var(--{matrix.lower()}) }}" in shared_pages.NAMES
+    assert "n-A" not in shared_pages.shown_source(ROOT / "03_shared_blocking/notes.md")
+
+
 class Page(html.parser.HTMLParser):
     """The links and the anchors of a page."""
 

@@ -427,7 +427,7 @@ class Book:
             app.connect("doctree-read", self.read, priority=1)
             app.connect("html-page-context", self.set_context)
             app.build()
-        (self.out / self.language / "_static/colours.css").write_text(colours.OF_SITE)
+        (self.out / self.language / "_static/colours.css").write_text(colours.OF_SITE + shared_pages.NAMES)
         mend_furo(self.out / self.language / "_static")
         toys = self.out / self.language / "docs/toys"
         shutil.copytree(ROOT / "docs/toys", toys)

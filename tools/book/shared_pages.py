@@ -8,10 +8,10 @@ import shutil
 
 from pygments import formatters, highlight, lexers, styles, util
 from pygments.filter import simplefilter
-from pygments.token import STANDARD_TYPES, Text
+from pygments.token import STANDARD_TYPES, Name, Text
 
 import programs
-from book import diff_page, pages
+from book import colours, diff_page, pages
 from book.quotes import LANGUAGES_OF_CODE
 from languages import LANGUAGES
 from programs import ROOT
@@ -21,6 +21,10 @@ THEME = ROOT / "tools/book/theme"
 STYLES = {"light": "default", "dark": "github-dark"}  # of Pygments
 # File names that Pygments would take for another language, with those of the lines that pages quote.
 LEXERS = {**LANGUAGES_OF_CODE, ".ipynb": "json"}
+# Names in kernels of what belongs to a matrix, and their kinds of token, whose letters have the matrix's colour.
+OF_MATRIX = {"A": Name.A, "As": Name.A, "a": Name.A, "B": Name.B, "Bs": Name.B, "b": Name.B, "C": Name.C, "Cs": Name.C,
+             "acc": Name.C}
+NAMES = "".join(f".highlight .n-{name.upper()} {{ color: var(--{name}) }}\n" for name in "abc")
 
 
 @functools.lru_cache(None)
@@ -36,7 +40,10 @@ def is_coloured(kind):
 def as_text(self, lexer, stream, options):
     """A filter of Pygments, without which half of a highlighted source would be elements around spaces and names."""
     for kind, text in stream:
-        yield kind if is_coloured(kind) and not text.isspace() else Text, text
+        if kind in Name and text in OF_MATRIX and lexer.name in ("CUDA", "C++", "C"):
+            yield OF_MATRIX[text], text
+        else:
+            yield kind if is_coloured(kind) and not text.isspace() else Text, text
 
 
 def with_few_elements(lexer):
@@ -93,8 +100,9 @@ def write(out, shared):
     diff}."""
     shared = {**{f"tree/{file.relative_to(ROOT)}.html": file for file in programs.steps()}, **shared}
     (out / "tree").mkdir(exist_ok=True)
-    for name, style in STYLES.items():
-        (out / f"tree/{name}.css").write_text(formatters.HtmlFormatter(style=style).get_style_defs())
+    for (name, style), scheme in zip(STYLES.items(), (colours.LIGHT, colours.DARK)):
+        rules = formatters.HtmlFormatter(style=style).get_style_defs()
+        (out / f"tree/{name}.css").write_text(f":root {{ {scheme} }}\n{rules}\n{NAMES}")
     template = (THEME / "code.html").read_text()
     for to, source in shared.items():
         (out / to).parent.mkdir(parents=True, exist_ok=True)
