@@ -170,8 +170,7 @@ double stored_elements(double M, double N, double K) {
 double shared_loaded_bytes(double M, double, double) { return kRowThreads * sizeof(unsigned) * M; }
 
 int main(int argc, char** argv) {
-    Facts facts = {loaded_elements, shared_loaded_bytes, split_arithmetic(kTileK)};
-    facts.arithmetic.any_range = true;
+    Facts facts = {loaded_elements, shared_loaded_bytes, scaled_split_arithmetic(kTileK)};
     facts.stored_elements = stored_elements;
     return run_stage(launch_matmul, facts, argc, argv);
 }

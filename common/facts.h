@@ -101,6 +101,15 @@ constexpr Arithmetic split_arithmetic(int tile = 0, int longest = 0) {
     arithmetic.most_promoted = longest > tile ? longest : tile;
     return arithmetic;
 }
+// The same with a scale for each row of A and each column of B, so that no hi overflows. Then every
+// integer up to 2^23 is hi + lo: its half is at most 2^11 away, and a half holds every integer up to
+// 2^11.
+constexpr Arithmetic scaled_split_arithmetic(int tile) {
+    Arithmetic arithmetic = split_arithmetic(tile);
+    arithmetic.any_range = true;
+    arithmetic.operand_limit = 0x1p23;
+    return arithmetic;
+}
 
 // C = A * B on device memory: A (M x K), B (K x N), C (M x N), row-major, packed, 256-byte aligned.
 template <class In, class Out>
