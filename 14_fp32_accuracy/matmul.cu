@@ -200,7 +200,9 @@ double stored_elements(double M, double N, double K) {
 }
 
 // Each thread that splits a row of A reads its largest element.
-double shared_loaded_bytes(double M, double, double) { return kRowThreads * sizeof(unsigned) * M; }
+double shared_loaded_bytes(double M, double, double K) {
+    return row_threads(aligned(int(K))) * sizeof(unsigned) * M;
+}
 
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, shared_loaded_bytes, scaled_split_arithmetic(kTileK)};

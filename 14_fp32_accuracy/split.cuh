@@ -42,8 +42,9 @@ inline __device__ void split4(float4 four, const float (&scales)[4], half* hi, h
 }
 
 // Each block scales and splits a row, and pads it with zeros up to `stride`. It reads the row twice.
-// With so many threads only two blocks share an SM, so that their rows are still in L1 or L2.
-constexpr int kRowThreads = 1024;
+// With 1024 threads only two blocks share an SM, so that long rows are still in L1 or L2. A thread has
+// four elements at a time, so short rows take fewer threads.
+inline int row_threads(int stride) { return std::min(1024, ceil_div(stride, 4 * 32) * 32); }
 __global__ void split_rows(int columns, int stride, const float* from, half* hi, half* lo,
                            int* exponents) {
     extern __shared__ unsigned largest[];  // one for the block
@@ -115,8 +116,8 @@ struct Halves {
             return;
         lo = hi + size;
         if (is_A) {
-            split_rows<<<rows, kRowThreads, sizeof(unsigned)>>>(columns, stride, matrix, hi, lo,
-                                                                exponents);
+            split_rows<<<rows, row_threads(stride), sizeof(unsigned)>>>(columns, stride, matrix, hi,
+                                                                        lo, exponents);
             return;
         }
         auto* const largest = reinterpret_cast<unsigned*>(exponents + scales);
