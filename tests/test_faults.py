@@ -68,7 +68,7 @@ class Subject:
 
     @functools.cached_property
     def runs(self):
-        """[(build, word...)]: of a product its shapes, large indices, and each of its configurations."""
+        """[(build, word...)]: of a product its shapes, large indices, special values, and each of its configurations."""
         if not self.is_product:  # it is first checked by its results
             return [(build, *OTHERS[self.program.name]) for build in ("plain", "trace")]
         shapes = sorted(SHAPES + [*self.program.shapes], key=work)
@@ -78,7 +78,8 @@ class Subject:
         # --sizes: a small shape beside those of the configuration. One with slices takes two k-tiles or more.
         of_configs = [("--config", each, "--all-configs", "--sizes", "1x4x72") for each in self.configs]
         traced = [("trace", *each, "--verify-only") for each in of_sizes + of_configs]
-        return traced[:len(sizes)] + [("indices", "--both-ends")] + traced[len(sizes):]
+        linked = [("indices", "--both-ends"), ("special_values", "--special-values")]
+        return traced[:len(sizes)] + linked + traced[len(sizes):]
 
     def caught(self, fault):
         """The message of the first run that notices the fault; None if none does. The same run passes without the

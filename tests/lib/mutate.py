@@ -143,12 +143,15 @@ def build(folder, chapter, program, variant="plain", *options):
     return made
 
 
+# Tests that are linked with a traced program, and their libraries.
+LINKED = {"indices": "liblarge_indices.a", "special_values": "libspecial_values.a"}
+
+
 @functools.lru_cache(None)
-def with_large_indices(traced):
-    """Links the test of large indices (tests/large_indices.cpp) with a traced program that build() has made; returns
-    its path."""
-    made = traced.with_name(f"{traced.name}_indices")
-    libraries = [BUILD / "liblarge_indices.a", *how()["link"]["trace"]]
+def linked(test, traced):
+    """Links a test of LINKED with a traced program that build() has made; returns its path."""
+    made = traced.with_name(f"{traced.name}_{test}")
+    libraries = [BUILD / LINKED[test], *how()["link"]["trace"]]
     subprocess.run([how()["compiler"], traced.with_suffix(".o"), "-o", made, *libraries], check=True)
     return made
 
@@ -190,17 +193,17 @@ class Mutants:
     def run(self, fault, variant, *words, reached="", seconds=120):
         """Runs the program with that fault, or with none. A program that does not end has failed. Throws Refused.
 
-        variant: a build, or "indices", the test of large indices. reached: a file for the numbers of the faults whose
+        variant: a build, or a test of LINKED. reached: a file for the numbers of the faults whose
         places are executed. seconds: of processor time, after which it does not end. The emulator reports a launch that
         hangs after two.
         """
-        compiled = "trace" if variant == "indices" else variant
+        compiled = "trace" if variant in LINKED else variant
         path, faults = self.together(compiled)
         number = faults.index(fault) + 1 if fault in faults else 0
         if fault and not number:
             path = self.alone(fault, compiled)
-        if variant == "indices":
-            path = with_large_indices(path)
+        if variant in LINKED:
+            path = linked(variant, path)
         environment = {**os.environ, "FAULT": str(number), "REACHED": str(reached), "EMULATOR_SECONDS": "2"}
         run = subprocess.run([str(word) for word in (path, *words)], capture_output=True, text=True, errors="replace",
                              env=environment,
@@ -213,7 +216,7 @@ class Mutants:
     def clean(self, variant, *words):
         """Runs the program without a fault; returns the run, the faults whose places it executes, and after how many
         seconds one with a fault does not end."""
-        together = self.together("trace" if variant == "indices" else variant)[1]
+        together = self.together("trace" if variant in LINKED else variant)[1]
         file = scratch() / "reached"
         file.write_text("")
         before = processor_time()
