@@ -1,6 +1,6 @@
 // 14_fp32_accuracy/peers: what cuBLAS offers for products of floats, with times and errors: FP32,
 // TF32, and three of its products of halves, of which the second and the third are added to the
-// first. The time of the last one includes the pass that splits A and B.
+// first. The time of the last one includes the passes that split A and B.
 //
 // Alone:    nvcc -O3 -std=c++17 -arch=native -I. 14_fp32_accuracy/peers.cu common/*.cu common/*.cpp -o build/peers -lcublas -lcublasLt
 #include <cuda_fp16.h>
@@ -136,9 +136,10 @@ int main(int argc, char** argv) {
     for (const DataKind& kind : kDataKinds)
         o.columns.push_back({"error_" + kind.name, kind.title + "|error", 10});
     std::vector<Shape> sizes = {square(4096), square(8192)};
+    if (kEmulated) sizes = {square(128)};
     uint32_t seed = 1;
     const std::vector<Option> more = {
-        {"--sizes", "LIST", "shapes S,FIRST:LAST:STEP,MxNxK,... (default: 4096,8192)",
+        {"--sizes", "LIST", "shapes S,FIRST:LAST:STEP,MxNxK,... (default: 4096,8192; emulated 128)",
          shape_list(sizes)},
         {"--seed", "S", "another set of random inputs (default 1)", number(seed, 0, UINT32_MAX)}};
     return run_benchmark("peers", "times cuBLAS's ways to multiply floats, and shows their errors",

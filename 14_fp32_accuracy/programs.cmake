@@ -1,2 +1,2 @@
 # What is no step of the ladder: see tools/programs.cmake.
-add_gpu_benchmark(peers.cu)
+add_program(peers.cu)
