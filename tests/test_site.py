@@ -449,8 +449,8 @@ def test_a_view_is_wider_than_the_text(book, chromium):  # noqa: F811
 
 
 def test_text_fits(chromium, tmp_path):  # noqa: F811
-    """No text of a picture is too small, cut off or over another one. In a chart labels are a line apart, and no number
-    is written as 1e+06."""
+    """No text of a picture is too small, cut off, wider than its box or over another one. In a chart labels are a line
+    apart, and no number is written as 1e+06."""
     page = tmp_path / "page.html"
     pictures = [*ROOT.glob("docs/pictures/*.svg"), *ROOT.glob("docs/results/*/*.svg")]
     alone = "<p><template shadowrootmode=open>{}</template></p>"  # the style of a picture is for no other one
@@ -471,6 +471,19 @@ def test_text_fits(chromium, tmp_path):  # noqa: F811
             boxes[i].right > card.right - 4 || boxes[i].bottom > card.bottom || /\\de\\+/.test(text.textContent) ||
             texts.some((_, j) => j < i && over(j, i))
         ).map(text => text.textContent);
+    })""") == []
+    # A label in a box, which has the class on- and the box's fill, is no wider than the box.
+    assert ask(chromium, """[...document.querySelectorAll("p")].flatMap(each => {
+        const boxes = (svg, fill) => [...svg.querySelectorAll("path." + fill)].flatMap(path =>
+            [...path.getAttribute("d").matchAll(/M([\\d.]+) ([\\d.]+)h([\\d.]+)v([\\d.]+)h/g)]
+                .map(box => box.slice(1).map(Number)));
+        return [...each.shadowRoot.querySelectorAll("[class*=on-]")].filter(text => {
+            const fill = [...text.classList].find(name => name.startsWith("on-")), label = text.getBBox();
+            const middle = label.y + label.height / 2;
+            return fill !== "on-bar" && !boxes(text.closest("svg"), fill.slice(3)).some(([x, y, width, height]) =>
+                x - 1 <= label.x && label.x + label.width <= x + width + 1 &&
+                y - 2 <= middle && middle <= y + height + 2);
+        }).map(text => text.textContent);
     })""") == []
 
 
