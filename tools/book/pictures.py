@@ -168,6 +168,54 @@ def split():
     return svg, "The rules: emulator/include/tensor_core.h."
 
 
+def transposed():
+    """How the threads of 04 load A and store it as As: four values of k of a row, one below the other."""
+    svg, k_tile, rows, each = Svg("Four neighbours along k end one below the other"), 8, 3, 24
+    fills = ("a", "a-pale")
+    svg.text(20, 54, "loaded: rows of A", "strong")
+    svg.text(272, 54, "stored: As[k][row]", "strong")
+    for k in range(k_tile):
+        svg.text(64 + each * (k + 0.5), 76, k, "small lesser middle", False)
+        svg.text(306, 98 + each * k, f"As[{k}]", "small lesser end", False)
+    for row in range(rows):
+        svg.text(56, 98 + each * row, f"row {row}", "small lesser end", False)
+        svg.text(312 + each * (row + 0.5), 76, row, "small lesser middle", False)
+        for k in range(k_tile):
+            thread = 2 * row + k // 4
+            for x, y in ((64 + each * k, 82 + each * row), (312 + each * row, 82 + each * k)):
+                svg.box(x, y, each, each, fills[thread % 2], f"t{thread}", "grid")
+    svg.line("M64 174h180m-4 -4l4 4l-4 4")
+    svg.text(20, 204, "A box is an element, with the thread")
+    svg.text(20, 221, "that loads and stores it.")
+    return svg, "04_unroll/matmul.cu"
+
+
+def overlap():
+    """What a warp of 04 and one of 05 do, one after the other."""
+    svg = Svg("05 loads the next k-tile beside the multiply-adds")
+
+    def turns(y, *parts):
+        x = 20
+        for width, fill, text in parts:
+            svg.box(x, y, width, 36, fill, text, "grid")
+            x += width + 2
+
+    svg.text(20, 56, "04: one k-tile, then the next", "strong")
+    turns(64, *(part for tile in ("T0", "T1") for part in (
+        (40, "full-pale", f"load\n{tile}"), (38, "full-pale", "store"), (8, "wait", ""),
+        (84, "c", f"multiply\n{tile}"), (8, "wait", ""))))
+    svg.text(20, 132, "05: two at a time, in two buffers", "strong")
+    for number in range(3):
+        x, here, there = 20 + 132 * number, number % 2, (number + 1) % 2
+        svg.box(x, 140, 116, 36, "c", f"multiply T{number},\nbuffer {here}", "grid")
+        svg.box(x, 178, 116, 36, "full-pale", f"load T{number + 1},\nstore to buffer {there}", "grid")
+        if number < 2:
+            svg.box(x + 118, 140, 12, 74, "wait")
+    svg.legend(230, ("wait", "barrier"))
+    svg.text(20, 266, "Time runs to the right, not to scale. T0, T1, T2 are k-tiles.")
+    return svg, "04_unroll/matmul.cu, 05_double_buffer/matmul.cu"
+
+
 def roles():
     of, svg = openings.constants("10_async_mma/matmul.cu"), Svg("One thread loads, eight warps multiply")
     svg.text(20, 54, "the producer: one thread", "strong")
@@ -216,7 +264,7 @@ def equal():
 
 PICTURES = {
     **openings.pictures(), "00_memory": memory, "00_roof": roof, "02_slots": slots, "03_time": time, "08_waves": waves,
-    "10_roles": roles, "13_equal": equal, "14_split": split,
+    "04_transposed": transposed, "05_overlap": overlap, "10_roles": roles, "13_equal": equal, "14_split": split,
 }
 
 
