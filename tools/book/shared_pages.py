@@ -8,7 +8,7 @@ import shutil
 
 from pygments import formatters, highlight, lexers, styles, util
 from pygments.filter import simplefilter
-from pygments.token import STANDARD_TYPES, Name, Text
+from pygments.token import STANDARD_TYPES, Name, Operator, Text
 
 import programs
 from book import colours, diff_page, pages
@@ -29,7 +29,10 @@ NAMES = "".join(f".highlight .n-{name.upper()} {{ color: var(--{name}) }}\n" for
 
 @functools.lru_cache(None)
 def is_coloured(kind):
-    """Whether some style has other letters for this kind of token than for text."""
+    """Whether some style has other letters for this kind of token than for text. Signs such as + have none here, because
+    their elements would weigh as much as all others."""
+    if kind is Operator:
+        return False
     while kind not in STANDARD_TYPES:
         kind = kind.parent
     every = map(styles.get_style_by_name, STYLES.values())
@@ -74,7 +77,8 @@ def lexer_of(file):
 
 def shown_source(file):
     formatter = formatters.HtmlFormatter(linenos="table", wrapcode=True)
-    return highlight(file.read_text(errors="replace"), with_few_elements(lexer_of(file)), formatter)
+    shown = highlight(file.read_text(errors="replace"), with_few_elements(lexer_of(file)), formatter)
+    return re.sub(r'<span class="normal">( *\d+)</span>', r"\1", shown)  # a number of a line needs no element
 
 
 def shown_folder(folder, to, shared):
