@@ -13,7 +13,7 @@ import types
 from book import colours, pages
 from book.measured import SIZE, UNITS, unit
 from book.tables import idea_of
-from languages import translated
+from languages import LANGUAGES, translated
 from programs import ROOT
 from results import read
 from view.flow import COLUMNS
@@ -27,14 +27,55 @@ WORDS = {
     "{} flop per byte": ("{} flop/バイト", "{} flop/字节"),
     "measured {} TFLOP/s": ("実測 {} TFLOP/s", "实测 {} TFLOP/s"),
     "predicted {}": ("予測 {}", "预测 {}"),
+    "{} (was {})": ("{} (前は {})", "{} (此前 {})"),
     "Tiles of A and B flow to C": ("A と B のタイルが C へ流れる", "A 和 B 的分块流向 C"),
     "Movement: the emulator's record of a block. It has an order, not times.": (
         "動き：エミュレータが記録した 1 ブロック。順序であり、時間ではない。",
         "运动：模拟器对一个线程块的记录。它只有顺序，没有时间。",
     ),
 }
+# Why a chapter's measured speed is not the predicted one, from the end of its lesson.
+CACHES = (
+    "Faster than predicted: the caches serve most of the loads.",
+    "予測より速い：ロードの大半をキャッシュが賄う。",
+    "比预测快：大部分加载由缓存提供。",
+)
+WHY = {
+    "01": CACHES,
+    "02": CACHES,
+    "03": (
+        "Slower: at each k all warps wait for loads, at two barriers.",
+        "予測より遅い：k ごとに 2 つのバリアで、全ワープがロードを待つ。",
+        "比预测慢：每个 k 所有 warp 都在两个屏障处等待加载。",
+    ),
+    "04": (
+        "Slower: each k-tile has a gap, barrier, load, store, barrier.",
+        "予測より遅い：k タイルごとに、バリアとロードとストアの隙間がある。",
+        "比预测慢：每个 k 分块都有屏障、加载、存储的空隙。",
+    ),
+    "05": (
+        "Slower: a tenth of the instructions are no multiply-adds.",
+        "予測より遅い：命令の 1 割は積和ではない。",
+        "比预测慢：十分之一的指令不是乘加。",
+    ),
+    "06": (
+        "Slower: the tensor cores are active in 73% of the cycles.",
+        "予測より遅い：Tensor コアが動くのは 73% のサイクル。",
+        "比预测慢：Tensor Core 只在 73% 的周期中工作。",
+    ),
+    "10": (
+        "Slower: mma.sync alone does not reach the tensor cores' peak.",
+        "予測より遅い：mma.sync だけでは Tensor コアのピークに届かない。",
+        "比预测慢：仅靠 mma.sync 达不到 Tensor Core 的峰值。",
+    ),
+    "11": (
+        "Faster than predicted: L2 reads less than the blocks request.",
+        "予測より速い：L2 の読み出しは、ブロックの要求より少ない。",
+        "比预测快：L2 读取的比线程块请求的少。",
+    ),
+}
 FLOWS, THEME = ROOT / "docs/results/flow.csv", ROOT / "tools/book/theme"
-WIDTH, HEIGHT, PIXELS = 450, 358, 660
+WIDTH, HEIGHT, PIXELS = 450, 376, 660
 LEFT, RIGHT = 20, 430
 BEAT, BEATS = 0.34, 14  # seconds; each chapter is shown for so many beats, the last of them with all of C summed
 ACROSS, DOWN = 150 / 256, 75 / 128  # pixels an element of C
@@ -48,7 +89,7 @@ def style(chapters, lengths):
     """The style sheet. chapters: how many there are. lengths: for how many beats something may stay."""
     cycle, beat = BEAT * BEATS, 100 / BEATS
     numbers = {"left": LEFT, "beat": BEAT, "cycle": cycle, "every": cycle * chapters, "share": 100 / chapters,
-               "grown": 12 / chapters, "still": cycle * (chapters - 1) + 3.6 * BEAT}
+               "grown": 12 / chapters, "begin": cycle * (chapters - 1), "still": cycle * (chapters - 1) + 3.6 * BEAT}
     fills = {"light": colours.LIGHT, "dark": colours.DARK, **{name: f"{number:g}" for name, number in numbers.items()}}
     text = re.sub(r"(?s)/\*.*?\*/", "", (THEME / "flow.css").read_text())
     rules = [re.sub(r"\s+", " ", string.Template(text).substitute(fills))]
@@ -148,8 +189,9 @@ class Step:
             self.stay(inside, css, tile.store + 1, tile.multiply - tile.store)
             self.move(inside, to, css, tile.multiply)
 
-    def draw_speed(self, row, before, most):
-        """The bars: measured, predicted, cuBLAS, and the chapter before."""
+    def draw_speed(self, row, before, most, most_before):
+        """The bars: measured, predicted, cuBLAS, and the chapter before, and where their scale ends; that of the chapter
+        before, too, if it is another one."""
         def x(gflops):
             return (RIGHT - LEFT) * gflops / most
 
@@ -165,6 +207,11 @@ class Step:
         self.box(at - 3, BAR - 4, 6, 28, "hollow")
         middle = max(LEFT + 42, min(at, RIGHT - 42))
         self.text(round(middle), BAR - 8, self.say("predicted {}", f"{row.predicted_gflops:T}"), "middle")
+        ends = [f"{end / 1000:.0f}" for end in (most, most_before or most)]
+        scale = ends[0] if ends[0] == ends[1] else self.say("{} (was {})", *ends)
+        self.parts.append(f'<path class="edge" d="M{RIGHT} {BAR}v24"/>')
+        self.text(RIGHT, BAR + 36, scale, "small end")
+        self.text(LEFT, BAR + 56, WHY[row.stage[:2]][list(LANGUAGES).index(self.language)], "small")
         at = LEFT + x(row.cublas_gflops)
         self.parts.append(f'<path class="edge dashed" d="M{at:.1f} {BAR}v36"/>')
         self.text(round(at - 5), BAR + 36, f"cuBLAS {row.cublas_gflops:T}", "small end")
@@ -213,7 +260,7 @@ def draw(results, language):
         step.text(LEFT, 45, translated(idea_of(page), language), "lesser")
         step.draw()
         before = shown[number - 1][0] if number else None
-        step.draw_speed(row, before, 1.02 * peaks[unit(row.stage)])
+        step.draw_speed(row, before, peaks[unit(row.stage)], before and peaks[unit(before.stage)])
         drawn.append(f'<g class="step" style="--n:{number}" data-step="{row.stage[:2]}">{"".join(step.parts)}</g>')
         lengths |= step.lengths
     index = "".join(text_at(index_at(at, len(shown)), 26, row.stage[:2], "small lesser end")

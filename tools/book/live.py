@@ -19,6 +19,10 @@ WORDS = {
     "pause": ("停止", "暂停"),
     "moment": ("時点", "时刻"),
     "Read {}": ("{} を読む", "阅读 {}"),
+    "12, 13: other shapes": ("12、13：ほかの形状", "12、13：其他形状"),
+    "Banks": ("バンク", "存储体"),
+    "Swizzle": ("スウィズル", "地址重排"),
+    "Waves": ("ウェーブ", "波次"),
     "{}: measured {} TFLOP/s, predicted {}": ("{}: 実測 {} TFLOP/s、予測 {}", "{}：实测 {} TFLOP/s，预测 {}"),
     "How fast will it be?": ("どれだけ速いか", "会有多快？"),
     "Move a bar, or type TFLOP/s. The measurement is covered until you uncover it.": (
@@ -49,6 +53,8 @@ def screen(say, href, language, picture):
         figures = f"{row.gflops:T}", f"{row.predicted_gflops:T}"
         text = say("{}: measured {} TFLOP/s, predicted {}").format(row.stage, *figures)
         told.append(f'<span data-step="{number}" hidden>{text}</span>')
+    beyond = html.escape(href("12_clusters/README.md"))
+    links.append(f'<a class="beyond" href="{beyond}">{say("12, 13: other shapes")}</a>')
     cycle = round(1000 * flow_picture.BEAT * flow_picture.BEATS)
     return (
         f'<div class="screen" data-cycle="{cycle}">{picture}<template>{flow_picture.draw(RESULTS, language)}</template>'
@@ -61,6 +67,29 @@ def screen(say, href, language, picture):
         f'<input type="range" min="0" max="{cycle}" step="20" value="0" aria-label="{say("moment")}">{"".join(links)}'
         "</div></div>"
     )
+
+
+def stills(say, href):
+    """Small pictures of three toys, each a link to its toy, for the door to them: lanes that wait for one bank, a swizzled
+    tile of which a column is read, and SMs of which some have no work."""
+    fan = "".join(f'<path d="M6 {y}L46 8"/>' for y in range(6, 60, 6)) + "".join(
+        f'<rect class="full" x="{x}" y="4" width="5" height="8"/>' for x in range(48, 96, 6)
+    )
+    tile = "".join(
+        f'<rect class="{"full" if column == 2 else "pale"}" x="{20 + 7 * (column ^ row)}" y="{4 + 7 * row}" width="6" height="6"/>'
+        for row in range(8)
+        for column in range(8)
+    )
+    waves = "".join(
+        f'<rect class="c" x="6" y="{4 + 4 * sm}" width="{84 if sm < 9 else 42}" height="3"/>'
+        f'<rect class="wait" x="{90 if sm < 9 else 48}" y="{4 + 4 * sm}" width="{0 if sm < 9 else 42}" height="3"/>'
+        for sm in range(14)
+    )
+    parts = []
+    for toy, name, drawn in (("banks", "Banks", fan), ("swizzle", "Swizzle", tile), ("waves", "Waves", waves)):
+        to = html.escape(href(f"docs/toys/{toy}.html"))
+        parts.append(f'<a href="{to}"><svg viewBox="0 0 96 64" aria-hidden="true">{drawn}</svg>{say(name)}</a>')
+    return f'<p class="stills">{"".join(parts)}</p>'
 
 
 def prediction(say, chapter):

@@ -243,6 +243,8 @@ class Book:
             picture.parent.replace_self(nodes.raw("", shown, format="html"))
             doors, ladder, *_ = doctree.findall(nodes.table)
             doors["classes"].append("doors")
+            play = list(doors.findall(nodes.entry))[4]  # below the heads of the three
+            play.insert(0, nodes.raw("", live.stills(self.say, functools.partial(self.href, page)), format="html"))
             predicted = nodes.raw("", live.predicted(self.say), format="html")
             ladder.parent.insert(ladder.parent.index(ladder) + 1, predicted)
         elif form := page.name == "README.md" and live.prediction(self.say, page.parent.name):

@@ -574,11 +574,16 @@ def promise(results):
     )
 
 
+# Chapters for shapes that are not square, and where their programs are beside cuBLAS at shapes drawn at random.
+DRAWN_FOR = {"12_clusters": "../h100/steps_random_50", "13_stream_k": "../h100/shapes_random_50"}
+
+
 @table
 def ladder(results):
     """The table of the first page: a row for each chapter, with its idea."""
     stages = results.stages()
-    stages[programs.steps()[-1].parent.name] = list(results.stages("opencl").values())[-1]
+    for chapter, speeds in SPEEDS.items():
+        stages[chapter] = list(results.stages(speeds).values())[-1]
     yield Head("chapter | <idea | predicted TFLOP/s | measured TFLOP/s | of cuBLAS")
     for path in sorted(ROOT.glob("[0-9][0-9]_*/README.md")):
         name = path.parent.name
@@ -590,6 +595,9 @@ def ladder(results):
             figures[:2] = f"{row.predicted_gflops:T}", f"{row.gflops:T}"
             if "percent_of_cublas" in vars(row):  # the OpenCL stages lack the column
                 figures[2] = f"{row.percent_of_cublas}%"
+        elif speeds := DRAWN_FOR.get(name):
+            rows = [row for row in results(speeds, "percent_of_cublas") if row.stage == name]
+            figures[2] = f"{mean_of(rows, 'percent_of_cublas')} at {len(rows)} shapes"
         yield " | ".join([f"[{name}]({name}/README.md)", idea, *figures])
 
 

@@ -1,12 +1,12 @@
-// The picture of the first page: the reader chooses a chapter and a moment, stops the time or lets it run. Until then one
-// chapter follows another.
+// The picture of the first page: the reader chooses a chapter and a moment, stops the time or lets it run. It begins with
+// the last chapter.
 for (const screen of document.querySelectorAll(".screen")) {
   const find = selector => screen.querySelector(selector), cycle = +screen.dataset.cycle;
   const root = find(".picture").attachShadow({ mode: "open" });
   root.append(find("template").content);
   const svg = root.querySelector("svg"), steps = [...svg.querySelectorAll(".step")];
   const choices = [...screen.querySelectorAll("[name=step]")], play = find("[data-play]"), moment = find("[type=range]");
-  let at = 0, runs = false, chosen = false, seen = true;
+  let at = 0, runs = false, seen = true;
   const moving = () => svg.getAnimations({ subtree: true }).filter(({ effect }) => effect.target.classList.contains("t"));
 
   const show = step => {
@@ -27,7 +27,6 @@ for (const screen of document.querySelectorAll(".screen")) {
     svg.classList.toggle("still", !(on && seen));
   };
   const choose = step => {
-    chosen = true;
     find(".told").ariaLive = "polite";  // not before, because a screen reader would speak all the time
     show(step);
     if (!runs) seek(.26 * cycle);
@@ -35,20 +34,14 @@ for (const screen of document.querySelectorAll(".screen")) {
 
   choices.forEach((each, i) => each.addEventListener("change", () => choose(i)));
   for (const each of screen.querySelectorAll("[data-go]")) each.addEventListener("click", () => choose(at + +each.dataset.go));
-  play.addEventListener("click", () => {
-    chosen = true;
-    run(!runs);
-  });
+  play.addEventListener("click", () => run(!runs));
   moment.addEventListener("input", () => {
-    chosen = true;
     run(false);
     seek(+moment.value);
   });
   setInterval(() => {
     if (!runs || !seen) return;
-    const time = moving()[0]?.currentTime ?? 0;
-    if (time >= cycle && !chosen) show(at + 1);
-    else moment.value = time % cycle;
+    moment.value = (moving()[0]?.currentTime ?? 0) % cycle;
   }, 50);
   new IntersectionObserver(([{ isIntersecting }]) => {
     seen = isIntersecting;
@@ -59,11 +52,11 @@ for (const screen of document.querySelectorAll(".screen")) {
   new MutationObserver(theme).observe(document.body, { attributeFilter: ["data-theme"] });
   theme();
   svg.classList.add("driven");
-  svg.setAttribute("viewBox", "18 8 414 346");  // without margins, because it stands on the page
+  svg.setAttribute("viewBox", "18 8 414 364");  // without margins, because it stands on the page
   for (const each of ["width", "height"]) svg.removeAttribute(each);
   find("img").hidden = true;
   find(".controls").hidden = false;
-  show(0);
+  show(steps.length - 1);  // the result
   run(!matchMedia("(prefers-reduced-motion: reduce)").matches);
   if (!runs) seek(.26 * cycle);
 }
