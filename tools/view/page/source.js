@@ -1,8 +1,8 @@
 // The panel of the source.
 
-const TOKENS = {  // what stands out in a line of C++; names of A, B and C have the colours that pictures give to them
-  remark: /^\/\/.*/, word: /^"[^"]*"/, directive: /^#\s*\w+/, "of-a": /^(A|As|a|tile_a|A_\w+)\b/, "of-b": /^(B|Bs|b|tile_b|B_\w+)\b/,
-  "of-c": /^(C|Cs|c|acc|sums)\b/,
+const TOKENS = {  // what stands out in a line of C++; names of A, B and C, those of OF_MATRIX in
+  // tools/book/shared_pages.py, have the colours that pictures give to them
+  remark: /^\/\/.*/, word: /^"[^"]*"/, directive: /^#\s*\w+/, "of-a": /^(A|As|a)\b/, "of-b": /^(B|Bs|b)\b/, "of-c": /^(C|Cs|acc)\b/,
   keyword: /^(asm|auto|bool|break|case|class|const|constexpr|continue|do|else|extern|float|for|half|if|int|inline|long|namespace|return|short|sizeof|size_t|static|struct|switch|template|typename|uint32_t|uint64_t|unsigned|using|void|volatile|while|__\w+__)\b/,
   "": /^(\w+|.)/,
 };
