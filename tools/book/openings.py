@@ -13,7 +13,7 @@ from book import svg
 from programs import ROOT
 from view import layouts
 
-WIDTH, LEFT, RIGHT = 372, 14, 358  # on a phone a unit is nearly a pixel
+WIDTH, LEFT = 372, 14  # on a phone a unit is nearly a pixel
 STRIP, GAP, ROOM = 20, 4, 78  # of a panel: the room of A or B, the gap after it, the room of C
 PANELS, TOP = (14, 137, 260), 76
 
@@ -68,8 +68,7 @@ class Drawing(svg.Svg):
         for column in range(1, columns):
             self.line(f"M{x + width * column / columns:g} {y:g}v{height:g}", "grid")
 
-    def panel(self, x, head, size, k, cells, part, inside=(1, 1), taken=0, cuts=1, new=False,
-              named=True):
+    def panel(self, x, head, size, k, cells, part, inside=(1, 1), taken=0, cuts=1, new=False, named=True):
         """A product with `size` rows and columns of C, which are divided into `cells`. Of these `part`, which is (row,
         column, rows, columns), is in full colour and divided into `inside`, and so is what it needs of A and B: `taken`
         pixels along k, or all of them, cut into `cuts`. Returns the box of the part."""
@@ -146,10 +145,11 @@ class Drawing(svg.Svg):
 
 
 class Way(NamedTuple):
-    """How A and B reach what multiplies: in how many stages they lie in shared memory, by which instructions they come
-    there and from there to registers ("" if shared memory is read in place), and what multiplies."""
+    """How A and B reach what multiplies: how many tiles of each lie in shared memory (None: the source's kStages), by
+    which instructions they come there and from there to registers ("" if shared memory is read in place), and what
+    multiplies."""
 
-    stages: int
+    stages: int | None
     copy: str
     read: str
     unit: str
@@ -175,7 +175,7 @@ class Opening(NamedTuple):
     before: str = ""  # the chapter whose way is drawn above, as it is another one
     new: str = ""  # what has a frame: grid, block, inner, copy, shared, read, unit
     config: str = ""
-    names: tuple = ("grid", "block", "shared memory", "registers")
+    names: tuple = ("grid", "block", "shared memory")
 
 
 LOADS = "loads, stores"
@@ -210,14 +210,14 @@ OPENINGS = {
         "04", "shared"),
     "06": Opening(
         "A warp multiplies fragments", "06_wmma/matmul.cu", (2, 4),
-        Inner("warp: mma_sync", 16, 16, 16), Way(3, "cp.async", "load_matrix_sync", TENSOR),
+        Inner("warp: mma_sync", 16, 16, 16), Way(None, "cp.async", "load_matrix_sync", TENSOR),
         "New: tensor cores multiply halves, 16 x 16 by 16 x 16 for\none call of a warp. Copies bypass the registers.",
         "05", "inner copy read unit"),
     "08": Opening(
         "The same tiles in OpenCL's words", "08_opencl_gcn/05_double_buffer.cl", (4, 1),
         Inner("work-item", 8, 8, 1, (8, 8)), Way(2, LOADS, "loads", "SIMD"),
         "A block is a work-group, a thread a work-item, shared\nmemory local memory. 64 work-items make a wavefront.",
-        names=("NDRange", "work-group", "local memory", "registers")),
+        names=("NDRange", "work-group", "local memory")),
     "09": Opening(
         "A warp owns 64 x 64 elements of C", "09_warp_tiling/matmul.cu", (2, 4),
         Inner("thread", 16, 8, 1, (16, 8)), Way(2, "cp.async", "loads", "FP32\nunits"),
@@ -225,32 +225,37 @@ OPENINGS = {
         "05", "block inner copy"),
     "10": Opening(
         "TMA fills stages, eight warps multiply", "10_async_mma/matmul.cu", (2, 4),
-        Inner("warp: mma.sync", 16, 8, 16), Way(4, "TMA", "ldmatrix", TENSOR),
+        Inner("warp: mma.sync", 16, 8, 16), Way(None, "TMA", "ldmatrix", TENSOR),
         "New: one thread issues the loads of whole tiles; a warp\nholds fragments whose layout is known.",
         "06", "inner copy read"),
     "11": Opening(
         "wgmma reads A and B in shared memory", "11_wgmma/1_wgmma.cu", (2, 1),
-        Inner("4 warps: wgmma", 64, 256, 16), Way(4, "TMA", "", TENSOR),
+        Inner("4 warps: wgmma", 64, 256, 16), Way(None, "TMA", "", TENSOR),
         "New: four warps issue one product, and its operands\nnever pass through registers.",
         "10", "inner read"),
     "12": Opening(
         "Blocks of a cluster load for each other", "12_clusters/matmul.cu", (1, 2),
-        Inner("4 warps: wgmma", 112, 64, 16), Way(7, "multicast", "", TENSOR),
+        Inner("4 warps: wgmma", 112, 64, 16), Way(None, "multicast", "", TENSOR),
         "New: the blocks of a cluster, here 4 x 2, need the same\n"
         "rows of A and columns of B. Each loads a slice for all.",
         "11", "grid copy", "transposed<112, 128, 4, 2>"),
     "13": Opening(
         "Several blocks share the k-tiles of a tile", "13_stream_k/matmul.cu", (1, 1),
-        Inner("4 warps: wgmma", 32, 64, 16), Way(12, "TMA", "", TENSOR),
+        Inner("4 warps: wgmma", 32, 64, 16), Way(None, "TMA", "", TENSOR),
         "New: K is cut. Here eight blocks compute one tile of C,\n"
         "each a slice of its k-tiles, and add up what they have.",
         new="grid", config="transposed<32, 64, 1, 1, 8>"),
     "14": Opening(
         "A float is two halves: three products", "14_fp32_accuracy/2_three_products.cu", (2, 1),
-        Inner("4 warps: wgmma", 64, 128, 16), Way(3, "TMA", "", TENSOR),
+        Inner("4 warps: wgmma", 64, 128, 16), Way(None, "TMA", "", TENSOR),
         "New: a tile of A or B comes twice, hi and lo. Products:\nhi of A by hi of B, hi by lo, and lo by hi.",
         new="block"),
 }
+
+
+def way_of(number):
+    of = OPENINGS[number]
+    return of.way if of.way.stages is not None else of.way._replace(stages=constants(of.source, of.config).kStages)
 
 
 def opening(number):
@@ -267,19 +272,19 @@ def opening(number):
     drawing.zoom(grid, PANELS[1])
     drawing.zoom(block, PANELS[2])
     left, top = PANELS[0] + STRIP + GAP, TOP + STRIP + GAP
-    width, height = (6 * each * ROOM / (6 * max(tile)) for each in reversed(tile))
+    height, width = (each * ROOM / max(tile) for each in tile)
     for x, y, name in ((PANELS[0] + 10, top + height - 5, "A"), (left + width - 9, TOP + 14, "B"),
                        (left + width - 9, top + height - 5, "C")):
         drawing.text(x, y, name, "small strong middle", False)
     y = drawing.bottom + 24
     if of.way:
         drawing.text(LEFT, y, "global memory", "small lesser")
-        for x, name in zip((154, 267), of.names[2:]):
-            drawing.text(x, y, name, "small lesser middle")
+        drawing.text(154, y, of.names[2], "small lesser middle")
+        drawing.text(267, y, "registers", "small lesser middle")
         y += 22
         if of.before:
-            y = drawing.way(y, of.before, OPENINGS[of.before].way) + 20
-        y = drawing.way(y, number, of.way, new) + 20
+            y = drawing.way(y, of.before, way_of(of.before)) + 20
+        y = drawing.way(y, number, way_of(number), new) + 20
     for line in of.said.split("\n"):
         drawing.text(LEFT, y, line)
         y += 17
