@@ -41,10 +41,10 @@ inline __device__ void split4(float4 four, const float (&scales)[4], half* hi, h
     *(uint2*)lo = *(const uint2*)l;
 }
 
-// Each block scales and splits a row, and pads it with zeros up to `stride`. It reads the row twice.
-// With 1024 threads only two blocks share an SM, so that long rows are still in L1 or L2. A thread has
-// four elements at a time, so short rows take fewer threads.
+// The threads of a block that splits a row, four of its elements at a time. With 1024 only two blocks
+// share an SM, so that a long row is still in L1 or L2 when it is read again.
 inline int row_threads(int stride) { return std::min(1024, ceil_div(stride, 4 * 32) * 32); }
+// Each block scales and splits a row, which it reads twice, and pads it with zeros up to `stride`.
 __global__ void split_rows(int columns, int stride, const float* from, half* hi, half* lo,
                            int* exponents) {
     extern __shared__ unsigned largest[];  // one for the block
