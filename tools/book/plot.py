@@ -203,21 +203,20 @@ def shapes(results):
 def errors_by_k(results):
     """14's errors against K beside those of cuBLAS in FP32, for each kind of data."""
     rows = results("../h100/fp32_accuracy_k")
-    chart, ks = Chart("14: errors against K"), [row.k for row in rows]
-    errors = {kind: {"cuBLAS": []} for kind in ERRORS}
+    chart, ks, errors = Chart("14: errors against K"), [row.k for row in rows], {kind: {} for kind in ERRORS}
     for row in rows:
-        for kind, curves in errors.items():
-            error, quotient = errors_of(row)[kind]
-            curves.setdefault(row.stage, []).append((row.k, error * 1e7))
-            curves["cuBLAS"].append((row.k, error / quotient * 1e7))
-    ys = [y for curves in errors.values() for points in curves.values() for _, y in points]
+        for kind, (error, quotient) in errors_of(row).items():
+            errors[kind].setdefault(row.stage, {})[row.k] = error * 1e7
+            errors[kind].setdefault("cuBLAS", {})[row.k] = error / quotient * 1e7
+    ys = [y for curves in errors.values() for points in curves.values() for y in points.values()]
     for number, (kind, curves) in enumerate(errors.items()):
         chart.text(LEFT, 52 + 166 * number, f"{ERRORS[kind]}, errors x 10⁷", "strong")
         limits = (min(ks), max(ks)), (min(1, *ys), 1.1 * max(ys))
         axes, ends = Axes(chart, 64 + 166 * number, 110, 302, *limits, (2, 2)), []
         for name, points in curves.items():
-            axes.curve(points, "dash" if name == "cuBLAS" else "bold")
-            ends.append((*points[-1], name, "small" if name == "cuBLAS" else "strong"))
+            chapter = "/" not in name and name != "cuBLAS"
+            axes.curve(points.items(), "dash" if name == "cuBLAS" else "bold" if chapter else "faint")
+            ends.append((*max(points.items()), name.split("/")[-1], "strong" if chapter else "small"))
         axes.label(ends)
     return chart
 

@@ -425,6 +425,11 @@ def errors_of(row):
 ERROR_HEADS = " | ".join(f"{name} | x" for name in ERRORS.values())
 
 
+def program_cell(row):
+    """The name of one of 14's programs."""
+    return f"`{row.stage.partition('/')[2] or 'matmul'}`"
+
+
 def error_cells(row):
     cells = [f"{error:.1e} | {quotient:{'.2f' if quotient < 10 else '.0f'}}"
              for error, quotient in errors_of(row).values()]
@@ -438,7 +443,7 @@ def accuracy(results, shown):
         for row in results("../h100/fp32_accuracy"):
             if row.m == size:
                 speed = f"{row.gflops:T} | {row.percent_of_cublas:.0f}%"
-                yield f"`{row.stage.partition('/')[2] or 'matmul'}`, {row.m} | {speed} | {error_cells(row)}"
+                yield f"{program_cell(row)}, {row.m} | {speed} | {error_cells(row)}"
 
 
 def waits_for(results, name):
@@ -489,9 +494,9 @@ def accuracy_ncu(results):
 @table
 def accuracy_by_k(results):
     """The errors against K."""
-    yield Head(f"M x N x K | {ERROR_HEADS}")
+    yield Head(f"program, M x N x K | {ERROR_HEADS}")
     for row in results("../h100/fp32_accuracy_k"):
-        yield f"{row.m} x {row.n} x {row.k} | {error_cells(row)}"
+        yield f"{program_cell(row)}, {row.m} x {row.n} x {row.k} | {error_cells(row)}"
 
 
 @table
