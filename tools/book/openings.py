@@ -240,7 +240,7 @@ OPENINGS = {
         "rows of A and columns of B. Each loads a slice for all.",
         "11", "grid copy", "transposed<112, 128, 4, 2>"),
     "13": Opening(
-        "Several blocks share the k-tiles of a tile", "13_stream_k/matmul.cu", (1, 1),
+        "Several blocks share the k-tiles of a tile", "13_stream_k/1_split_k.cu", (1, 1),
         Inner("4 warps: wgmma", 32, 64, 16), Way(None, "TMA", "", TENSOR),
         "New: K is cut. Here eight blocks compute one tile of C,\n"
         "each a slice of its k-tiles, and add up what they have.",
