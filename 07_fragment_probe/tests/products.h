@@ -41,6 +41,16 @@ struct Products {
     int a_element(int row, int k) const { return shared[a.at(row, k) / 2]; }
     int b_element(int k, int col) const { return shared[b.at(col, k) / 2]; }
 
+    // A as a warpgroup holds it in registers, in the order of threads.
+    std::vector<float> a_fragments() const {
+        std::vector<float> elements;
+        for (int thread = 0; thread < 128; ++thread)
+            for (int i = 0; i < 8; ++i)
+                elements.push_back(
+                    float(a_element(row(thread, i), i / 4 * 8 + thread % 4 * 2 + i % 2)));
+        return elements;
+    }
+
     // The accumulators in the order of threads, before the product (C) or after it (D).
     std::vector<float> sums(bool multiplied) const {
         std::vector<float> sums;

@@ -168,6 +168,19 @@ __global__ void elect(const void*, void* out) {
     }
 }
 
+// ---- named_barrier_arrive -----------------------------------------------------------------------
+
+// Each of two warps writes what the other outputs, arrives at a barrier of its own, and then waits at
+// the other's. If arriving waited, neither would go on.
+__global__ void hand_over(const void* in, void* out) {
+    __shared__ unsigned words[2][32];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    words[warp][lane ^ 5] = static_cast<const unsigned*>(in)[threadIdx.x];
+    ptx::named_barrier_arrive(1 + warp, 64);
+    ptx::named_barrier_sync(2 - warp, 64);
+    static_cast<unsigned*>(out)[threadIdx.x] = words[1 - warp][lane];
+}
+
 // ---- cp_async_bulk_tensor, loads ----------------------------------------------------------------
 
 // Loads boxes, one after the other, and writes each as it lies in shared memory. Every other copy
@@ -264,8 +277,8 @@ __global__ void CLUSTER_DIMS(2, 1, 1)
 
 // ---- wgmma --------------------------------------------------------------------------------------
 
-// in: the shared memory, C's registers.
-template <class T, int n, int transposed_a, int transposed_b>
+// in: the shared memory, A's registers, C's registers. A is multiplied from where in_registers says.
+template <class T, int n, int transposed_a, int transposed_b, bool in_registers>
 __global__ void __launch_bounds__(128)
     multiply_wide(DescribedOperand a, DescribedOperand b, const unsigned* in, float* out) {
     __shared__ alignas(1024) unsigned memory[Products::kBytes / 4];
@@ -279,10 +292,15 @@ __global__ void __launch_bounds__(128)
     const uint64_t b_memory =
         ptx::wgmma_descriptor(bytes + b.start, b.swizzle, b.stride / 16, b.leading / 16);
     float d[n / 16][8];
-    const float* const c = reinterpret_cast<const float*>(in + words) + threadIdx.x * (n / 2);
+    ptx::Pair<T> a_registers[4];
+    for (int r = 0; r < 4; ++r)
+        a_registers[r] = reinterpret_cast<const ptx::Pair<T>*>(in + words)[threadIdx.x * 4 + r];
+    const float* const c =
+        reinterpret_cast<const float*>(in + words + 128 * 4) + threadIdx.x * (n / 2);
     for (int i = 0; i < n / 2; ++i) d[i / 8][i % 8] = c[i];
     ptx::wgmma_fence();
-    ptx::wgmma_m64k16<T, transposed_a, transposed_b>(d, a_memory, b_memory);
+    if constexpr (in_registers) ptx::wgmma_m64k16<T, transposed_b>(d, a_registers, b_memory);
+    else ptx::wgmma_m64k16<T, transposed_a, transposed_b>(d, a_memory, b_memory);
     ptx::wgmma_commit_group();
     ptx::wgmma_wait_group<0>();
     ptx::warpgroup_fence_operand(d);
@@ -314,6 +332,16 @@ Check check_cp_async() {
     Words in;
     for (unsigned i = 0; i < 32 * 4; ++i) in.push_back(0x12345678 + i * 0x01010101);
     return {format("cp_async<%d>", bytes), 80, launched(copy<bytes>), in, copied(in, bytes)};
+}
+
+Check check_arrive() {
+    const auto launch = [](const void* in, void* out) { hand_over<<<1, 64>>>(in, out); };
+    Check check{"named_barrier_arrive", 75, launch};
+    for (unsigned i = 0; i < 64; ++i) {
+        check.in.push_back(i);
+        check.expected.push_back(i ^ 32 ^ 5);
+    }
+    return check;
 }
 
 Check check_elect() {
@@ -415,20 +443,22 @@ Check check_cluster() {
     return {"cluster, multicast, mapa, st.async", kSm90a, launch, boxes.matrix, expected};
 }
 
-template <class T, int n, bool transposed_a, bool transposed_b>
+template <class T, int n, bool transposed_a, bool transposed_b, bool in_registers = false>
 Check check_wgmma(DescribedOperand a, DescribedOperand b) {
     a.transposed = transposed_a;
     b.transposed = transposed_b;
     const auto launch = [=](const void* in, void* out) {
-        multiply_wide<T, n, transposed_a, transposed_b>
+        multiply_wide<T, n, transposed_a, transposed_b, in_registers>
             <<<1, 128>>>(a, b, static_cast<const unsigned*>(in), static_cast<float*>(out));
     };
     const auto major = [](bool transposed) { return transposed ? "MN-major" : "K-major"; };
-    Check check{format("wgmma %d %s, A %s, B %s, swizzle %d", n, kName<T>, major(transposed_a),
-                       major(transposed_b), a.swizzle),
-                kSm90a, launch};
+    Check check{
+        format("wgmma %d %s, A %s, B %s, swizzle %d", n, kName<T>,
+               in_registers ? "in registers" : major(transposed_a), major(transposed_b), b.swizzle),
+        kSm90a, launch};
     const Products products(n, a, b);
     append<T>(check.in, {products.shared.begin(), products.shared.end()});
+    append<T>(check.in, products.a_fragments());
     append<float>(check.in, products.sums(false));
     append<float>(check.expected, products.sums(true));
     return check;
@@ -441,7 +471,7 @@ std::vector<Check> all_checks() {
             check_mma<float, half, k16816>(), check_mma<half, half, k16816>(),
             check_mma<float, __nv_bfloat16, k16816>(), check_mma<float, half, k884_float>(),
             check_mma<half, half, k884_half>(), check_cp_async<4>(), check_cp_async<8>(),
-            check_cp_async<16>(), check_elect(),
+            check_cp_async<16>(), check_arrive(), check_elect(),
             // Rows, columns, swizzle. Boxes of 16 x 24 and 40 x 8 are narrower than the swizzle.
             check_boxes<half>(kLoad, 64, 64, 128), check_boxes<half>(kLoad, 16, 32, 64),
             check_boxes<half>(kLoad, 24, 16, 32), check_boxes<half>(kLoad, 24, 64, 0),
@@ -464,7 +494,10 @@ std::vector<Check> all_checks() {
             check_wgmma<half, 192, 1, 1>({0, 64, 1024, 512}, {8192, 64, 512, 1024}),
             check_wgmma<half, 224, 1, 1>({0, 32, 256, 512}, {8192, 32, 4096, 256}),
             check_wgmma<half, 80, 1, 0>({0, 128, 1024, 0}, {8192, 128, 1024, 0}),
-            check_wgmma<__nv_bfloat16, 256, 0, 1>({96, 128, 2048, 0}, {16384, 128, 1024, 4096})};
+            check_wgmma<__nv_bfloat16, 256, 0, 1>({96, 128, 2048, 0}, {16384, 128, 1024, 4096}),
+            check_wgmma<half, 64, 0, 0, true>({0, 128, 1024, 0}, {8192, 128, 1024, 0}),
+            check_wgmma<half, 256, 0, 1, true>({32, 128, 1024, 0}, {8192, 128, 1024, 2048}),
+            check_wgmma<__nv_bfloat16, 96, 0, 0, true>({512, 64, 512, 0}, {8192, 64, 512, 0})};
 }
 
 int main(int argc, char** argv) {

@@ -102,14 +102,16 @@ inline __device__ void cp_async_bulk_tensor(void* to, const CUtensorMap* map, in
 
 // ---- wgmma: D = A * B + D, of 64x16 by 16xN, by the 128 threads of a warpgroup ------------------
 //
-// N is a multiple of 16 up to 256 (in PTX of 8). Both operands lie in shared memory (in PTX A may
-// also lie in registers), each described by a matrix descriptor of 64 bits. D lies in registers as
-// floats; with g and t as in ptx.cuh, and w the number of the warp in its warpgroup,
+// N is a multiple of 16 up to 256 (in PTX of 8). B lies in shared memory, and A in shared memory or
+// in registers. A matrix descriptor of 64 bits describes an operand in shared memory. D lies in
+// registers as floats; with g and t as in ptx.cuh, and w the number of the warp in its warpgroup,
 //     d[i]: row 16w + g + 8 * (i / 2 % 2), column 8 * (i / 4) + 2t + i % 2
+//     a[r]: row 16w + g + 8 * (r % 2), k = 2t + 8 * (r / 2) in the lower half, k + 1 in the upper
 // The instruction is asynchronous: until wgmma_wait_group the registers of D must not be accessed,
-// nor the operands written. wgmma_fence comes before the first wgmma, and again after any other
-// instruction has accessed the registers of D. Operands that ordinary stores wrote to shared memory
-// need fence_proxy_async and a barrier first.
+// nor the operands written, be they in memory or in registers. wgmma_fence comes before the first
+// wgmma, and again after any other instruction has accessed the registers of D or written those of
+// A. Operands that ordinary stores wrote to shared memory need fence_proxy_async and a barrier
+// first.
 // Source: "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions", where each
 // function names its section.
 
@@ -174,32 +176,40 @@ __device__ void warpgroup_fence_operand(Array& d) {
 #define PTX_14(of) PTX_13(of) of(", %107, %108, %109, %110, %111, %112, %113, %114", 104)
 #define PTX_15(of) PTX_14(of) of(", %115, %116, %117, %118, %119, %120, %121, %122", 112)
 #define PTX_16(of) PTX_15(of) of(", %123, %124, %125, %126, %127, %128, %129, %130", 120)
-// Operands 0 to 2 are the descriptors of A and B and the flag scale-d; D's registers follow. ta,
-// tb: the numbers of the last two operands, which say whether A and B are transposed.
-#define PTX_WGMMA(j, N, type, ta, tb)                                                            \
+// Operands 0 to 2 are the descriptors of A and B and the flag scale-d; D's registers follow. x0 and
+// x1 are the numbers of the next two operands, which say whether A and B are transposed.
+#define PTX_WGMMA(j, N, type, x0, x1, x2, x3)                                                    \
     if constexpr (n == 8 * j)                                                                    \
         PTX_SM_90A("{.reg .pred p; setp.ne.b32 p, %2, 0;\n"                                      \
                    "wgmma.mma_async.sync.aligned.m64n" N "k16.f32." type "." type " {"           \
-                   PTX_##j(PTX_NUMBERS) "}, %0, %1, p, 1, 1, " ta ", " tb ";}"                   \
+                   PTX_##j(PTX_NUMBERS) "}, %0, %1, p, 1, 1, " x0 ", " x1 ";}"                   \
                    : "+l"(a), "+l"(b), "+r"(scale_d) PTX_##j(PTX_OPERANDS)                       \
                    : "n"(transposed_a), "n"(transposed_b) : "memory");
-#define PTX_WGMMA_ANY(type) \
-    PTX_WGMMA(1, "16", type, "%11", "%12") \
-    PTX_WGMMA(2, "32", type, "%19", "%20") \
-    PTX_WGMMA(3, "48", type, "%27", "%28") \
-    PTX_WGMMA(4, "64", type, "%35", "%36") \
-    PTX_WGMMA(5, "80", type, "%43", "%44") \
-    PTX_WGMMA(6, "96", type, "%51", "%52") \
-    PTX_WGMMA(7, "112", type, "%59", "%60") \
-    PTX_WGMMA(8, "128", type, "%67", "%68") \
-    PTX_WGMMA(9, "144", type, "%75", "%76") \
-    PTX_WGMMA(10, "160", type, "%83", "%84") \
-    PTX_WGMMA(11, "176", type, "%91", "%92") \
-    PTX_WGMMA(12, "192", type, "%99", "%100") \
-    PTX_WGMMA(13, "208", type, "%107", "%108") \
-    PTX_WGMMA(14, "224", type, "%115", "%116") \
-    PTX_WGMMA(15, "240", type, "%123", "%124") \
-    PTX_WGMMA(16, "256", type, "%131", "%132")
+// With A in registers operand 0 is the first of them, and x0 to x2 are the others.
+#define PTX_WGMMA_REGISTERS(j, N, type, x0, x1, x2, x3)                                          \
+    if constexpr (n == 8 * j)                                                                    \
+        PTX_SM_90A("{.reg .pred p; setp.ne.b32 p, %2, 0;\n"                                      \
+                   "wgmma.mma_async.sync.aligned.m64n" N "k16.f32." type "." type " {"           \
+                   PTX_##j(PTX_NUMBERS) "}, {%0, " x0 ", " x1 ", " x2 "}, %1, p, 1, 1, " x3 ";}" \
+                   : "+r"(a0), "+l"(b), "+r"(scale_d) PTX_##j(PTX_OPERANDS)                      \
+                   : "r"(ra[1]), "r"(ra[2]), "r"(ra[3]), "n"(transposed_b) : "memory");
+#define PTX_WGMMA_ANY(wgmma, type) \
+    wgmma(1, "16", type, "%11", "%12", "%13", "%14") \
+    wgmma(2, "32", type, "%19", "%20", "%21", "%22") \
+    wgmma(3, "48", type, "%27", "%28", "%29", "%30") \
+    wgmma(4, "64", type, "%35", "%36", "%37", "%38") \
+    wgmma(5, "80", type, "%43", "%44", "%45", "%46") \
+    wgmma(6, "96", type, "%51", "%52", "%53", "%54") \
+    wgmma(7, "112", type, "%59", "%60", "%61", "%62") \
+    wgmma(8, "128", type, "%67", "%68", "%69", "%70") \
+    wgmma(9, "144", type, "%75", "%76", "%77", "%78") \
+    wgmma(10, "160", type, "%83", "%84", "%85", "%86") \
+    wgmma(11, "176", type, "%91", "%92", "%93", "%94") \
+    wgmma(12, "192", type, "%99", "%100", "%101", "%102") \
+    wgmma(13, "208", type, "%107", "%108", "%109", "%110") \
+    wgmma(14, "224", type, "%115", "%116", "%117", "%118") \
+    wgmma(15, "240", type, "%123", "%124", "%125", "%126") \
+    wgmma(16, "256", type, "%131", "%132", "%133", "%134")
 // T: half or __nv_bfloat16. d: N / 2 floats, of any dimensions. accumulate: false for D = A * B.
 // PTX ISA: "wgmma.mma_async".
 template <class T, int transposed_a = 0, int transposed_b = 0, class Array>
@@ -208,7 +218,21 @@ __device__ void wgmma_m64k16(Array& d, uint64_t a, uint64_t b, bool accumulate =
     static_assert(n % 8 == 0 && n <= 128, "N / 2 floats, N a multiple of 16 up to 256");
     int scale_d = accumulate;
     auto& r = reinterpret_cast<float(&)[n]>(d);
-    if constexpr (std::is_same_v<T, half>) { PTX_WGMMA_ANY("f16") } else { PTX_WGMMA_ANY("bf16") }
+    if constexpr (std::is_same_v<T, half>) { PTX_WGMMA_ANY(PTX_WGMMA, "f16") }
+    else { PTX_WGMMA_ANY(PTX_WGMMA, "bf16") }
+}
+// The same with A in registers, and K-major.
+// PTX ISA: "wgmma.mma_async".
+template <class T, int transposed_b = 0, class Array>
+__device__ void wgmma_m64k16(Array& d, const Pair<T> (&a)[4], uint64_t b, bool accumulate = true) {
+    constexpr int n = sizeof(d) / sizeof(float);
+    static_assert(n % 8 == 0 && n <= 128, "N / 2 floats, N a multiple of 16 up to 256");
+    int scale_d = accumulate;
+    auto& r = reinterpret_cast<float(&)[n]>(d);
+    auto& ra = registers<4>(a);
+    unsigned a0 = ra[0];
+    if constexpr (std::is_same_v<T, half>) { PTX_WGMMA_ANY(PTX_WGMMA_REGISTERS, "f16") }
+    else { PTX_WGMMA_ANY(PTX_WGMMA_REGISTERS, "bf16") }
 }
 
 // ---- setmaxnreg ---------------------------------------------------------------------------------

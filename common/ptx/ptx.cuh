@@ -330,6 +330,10 @@ inline __device__ void fence_proxy_async() {
 inline __device__ void named_barrier_sync(int id, int threads) {
     asm volatile("bar.sync %0, %1;" :: "r"(id), "r"(threads) : "memory");
 }
+// Arrives and does not wait. `threads` counts those that arrive and those that wait.
+inline __device__ void named_barrier_arrive(int id, int threads) {
+    asm volatile("bar.arrive %0, %1;" :: "r"(id), "r"(threads) : "memory");
+}
 // clang-format on
 
 #undef PTX_SINCE

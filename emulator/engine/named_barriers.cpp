@@ -89,10 +89,8 @@ void arrive_and_wait(NamedBarrier& b, unsigned expected, const Call& site) {
     wait_for(&b, site, describe);
 }
 
-NamedBarrier& named(int id, int count, const char* file, int line) {
-    const auto refuse = [&](const std::string& why) {
-        misuse("named_barrier_sync: " + why, file, line);
-    };
+NamedBarrier& named(const std::string& caller, int id, int count, const char* file, int line) {
+    const auto refuse = [&](const std::string& why) { misuse(caller + ": " + why, file, line); };
     if (id < 0 || id >= kNames) refuse("barrier " + std::to_string(id) + ", not 0 to 15");
     if (count < 32 || count % 32 || unsigned(count) > run.block_threads)
         refuse(std::to_string(count) + " threads, not a multiple of 32 up to the block's " +
@@ -110,13 +108,14 @@ NamedBarrier& named(int id, int count, const char* file, int line) {
 void named_barrier_sync(int id, int count, const char* file, int line) {
     EmulatorsWork work;
     if (record::on) record::call(current_thread, "barrier", file, line);
-    arrive_and_wait(named(id, count, file, line), unsigned(count), {file, line, 0});
+    arrive_and_wait(named("named_barrier_sync", id, count, file, line), unsigned(count),
+                    {file, line, 0});
 }
 
 void named_barrier_arrive(int id, int count, const char* file, int line) {
     EmulatorsWork work;
     if (record::on) record::call(current_thread, "arrive", file, line);
-    arrive(named(id, count, file, line), unsigned(count), {file, line, 0});
+    arrive(named("named_barrier_arrive", id, count, file, line), unsigned(count), {file, line, 0});
 }
 
 void tile_barrier(unsigned size, const char* file, int line) {

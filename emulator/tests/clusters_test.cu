@@ -66,6 +66,40 @@ TEST_F(Clusters, NamedBarriers) {
     });
 }
 
+enum Handed { kHandedOver, kNobodyArrives, kArrivesEarly, kArrivesUneven };
+// Warp 0 writes, arrives and goes on. Warp 1 waits, then reads.
+__global__ void __launch_bounds__(64) hand_over(Handed kind, int* out) {
+    __shared__ int s[32];
+    const int thread = threadIdx.x;
+    if (thread < 32) {
+        if (kind == kArrivesEarly) ptx::named_barrier_arrive(1, 64);
+        s[thread] = thread;  // @hand
+        if (kind == kArrivesUneven) ptx::named_barrier_arrive(1, 48);  // @arrive48
+        else if (kind == kHandedOver) ptx::named_barrier_arrive(1, 64);
+    } else {
+        ptx::named_barrier_sync(1, 64);  // @taker
+        out[thread - 32] = s[63 - thread];  // @take
+    }
+}
+
+TEST_F(Clusters, NamedBarriersAtWhichSomeDoNotWait) {
+    const std::pair<Handed, Said> all[] = {
+        {kNobodyArrives,
+         {"deadlock..threads 32 to 63 wait at @taker, a barrier at which 32 of 64 threads have arrived"}},
+        {kArrivesEarly,
+         {"@hand writes what @take reads", "@take reads what @hand",
+          "uninitialised shared memory: @take reads"}},
+        {kArrivesUneven, {"named_barrier_arrive: 48 threads..64 at @arrive48"}},
+    };
+    Device<int> out(32);
+    expect_each(all, [&](auto kind) {
+        hand_over<<<1, 64>>>(kHandedOver, out.data);
+        expect_silence();
+        for (int i = 0; i < 32; ++i) EXPECT_EQ(out.host()[i], 31 - i);
+        hand_over<<<1, 64>>>(kind, out.data);
+    });
+}
+
 // ---- Clusters -----------------------------------------------------------------------------------
 
 enum Mistake {

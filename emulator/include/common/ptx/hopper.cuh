@@ -97,6 +97,22 @@ __forceinline__ void wgmma_m64k16(Array& d, uint64_t a, uint64_t b, bool accumul
                                    accumulate};
     emulator::collective(emulator::wgmma, &call, file, line);
 }
+template <class T, int transposed_b = 0, class Array>
+__forceinline__ void wgmma_m64k16(Array& d, const Pair<T> (&a)[4], uint64_t b,
+                                  bool accumulate = true, EMULATOR_SITE) {
+    constexpr int n = sizeof(d) / sizeof(float);
+    static_assert(n % 8 == 0 && n <= 128, "N / 2 floats, N a multiple of 16 up to 256");
+    emulator::WgmmaCall call{reinterpret_cast<float*>(&d),
+                             n,
+                             0,
+                             b,
+                             std::is_same_v<T, half>,
+                             false,
+                             transposed_b != 0,
+                             accumulate};
+    call.registers = reinterpret_cast<const uint32_t*>(&a);
+    emulator::collective(emulator::wgmma, &call, file, line);
+}
 
 template <int count>
 __forceinline__ void warpgroup_reg_alloc(EMULATOR_SITE) {

@@ -192,6 +192,9 @@ __forceinline__ void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int 
 __forceinline__ void named_barrier_sync(int id, int threads, EMULATOR_SITE) {
     emulator::named_barrier_sync(id, threads, file, line);
 }
+__forceinline__ void named_barrier_arrive(int id, int threads, EMULATOR_SITE) {
+    emulator::named_barrier_arrive(id, threads, file, line);
+}
 using emulator::cp_async_bulk_commit_group;
 __forceinline__ void cp_async_bulk_tensor(const CUtensorMap* map, int x, int y, const void* from,
                                           EMULATOR_SITE) {
