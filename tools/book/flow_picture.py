@@ -13,66 +13,21 @@ import types
 from book import colours, pages
 from book.measured import SIZE, UNITS, unit
 from book.tables import idea_of
-from languages import LANGUAGES, translated
 from programs import ROOT
 from results import read
 from view.flow import COLUMNS
 
-# Words of the picture in Japanese and Chinese.
-WORDS = {
-    "shared memory": ("共有メモリ", "共享内存"),
-    "not used": ("使わない", "不使用"),
-    "tile of C: {}, k-tiles of {}": ("C のタイル {}、k タイル {}", "C 的分块 {}，k 分块 {}"),
-    "elements of C: {}, one k at a time": ("C の要素 {}、k は 1 つずつ", "C 的元素 {}，k 逐个处理"),
-    "{} flop per byte": ("{} flop/バイト", "{} flop/字节"),
-    "measured {} TFLOP/s": ("実測 {} TFLOP/s", "实测 {} TFLOP/s"),
-    "predicted {}": ("予測 {}", "预测 {}"),
-    "{} (was {})": ("{} (前は {})", "{} (此前 {})"),
-    "Tiles of A and B flow to C": ("A と B のタイルが C へ流れる", "A 和 B 的分块流向 C"),
-    "Movement: the emulator's record of a block. It has an order, not times.": (
-        "動き：エミュレータが記録した 1 ブロック。順序であり、時間ではない。",
-        "运动：模拟器对一个线程块的记录。它只有顺序，没有时间。",
-    ),
-}
 # Why a chapter's measured speed is not the predicted one, from the end of its lesson.
-CACHES = (
-    "Faster than predicted: the caches serve most of the loads.",
-    "予測より速い：ロードの大半をキャッシュが賄う。",
-    "比预测快：大部分加载由缓存提供。",
-)
+CACHES = "Faster than predicted: the caches serve most of the loads."
 WHY = {
     "01": CACHES,
     "02": CACHES,
-    "03": (
-        "Slower: at each k all warps wait for loads, at two barriers.",
-        "予測より遅い：k ごとに 2 つのバリアで、全ワープがロードを待つ。",
-        "比预测慢：每个 k 所有 warp 都在两个屏障处等待加载。",
-    ),
-    "04": (
-        "Slower: each k-tile has a gap, barrier, load, store, barrier.",
-        "予測より遅い：k タイルごとに、バリアとロードとストアの隙間がある。",
-        "比预测慢：每个 k 分块都有屏障、加载、存储的空隙。",
-    ),
-    "05": (
-        "Slower: a tenth of the instructions are no multiply-adds.",
-        "予測より遅い：命令の 1 割は積和ではない。",
-        "比预测慢：十分之一的指令不是乘加。",
-    ),
-    "06": (
-        "Slower: the tensor cores are active in 73% of the cycles.",
-        "予測より遅い：Tensor コアが動くのは 73% のサイクル。",
-        "比预测慢：Tensor Core 只在 73% 的周期中工作。",
-    ),
-    "10": (
-        "Slower: mma.sync alone does not reach the tensor cores' peak.",
-        "予測より遅い：mma.sync だけでは Tensor コアのピークに届かない。",
-        "比预测慢：仅靠 mma.sync 达不到 Tensor Core 的峰值。",
-    ),
-    "11": (
-        "Faster than predicted: L2 reads less than the blocks request.",
-        "予測より速い：L2 の読み出しは、ブロックの要求より少ない。",
-        "比预测快：L2 读取的比线程块请求的少。",
-    ),
+    "03": "Slower: at each k all warps wait for loads, at two barriers.",
+    "04": "Slower: each k-tile has a gap, barrier, load, store, barrier.",
+    "05": "Slower: a tenth of the instructions are no multiply-adds.",
+    "06": "Slower: the tensor cores are active in 73% of the cycles.",
+    "10": "Slower: mma.sync alone does not reach the tensor cores' peak.",
+    "11": "Faster than predicted: L2 reads less than the blocks request.",
 }
 FLOWS, THEME = ROOT / "docs/results/flow.csv", ROOT / "tools/book/theme"
 WIDTH, HEIGHT, PIXELS = 450, 376, 660
@@ -107,14 +62,11 @@ def style(chapters, lengths):
 class Step:
     """A chapter's part of the picture."""
 
-    def __init__(self, tiles, language):
-        self.tiles, self.language = tiles, language
+    def __init__(self, tiles):
+        self.tiles = tiles
         self.parts, self.lengths = [], set()
         self.thickness = min(K_TILE - GAP, 4 + 2 * tiles[0].tile_k.bit_length())  # in pixels; k is not to scale
         self.rows, self.columns = tiles[0].rows * DOWN, tiles[0].columns * ACROSS
-
-    def say(self, words, *fills):
-        return say(words, self.language).format(*fills)
 
     def text(self, x, y, text, css=""):
         self.parts.append(text_at(x, y, text, css))
@@ -161,17 +113,19 @@ class Step:
         end = self.tiles[-1].multiply + 1
         self.stay(of_c, "c", end, BEATS - end)  # the sums are stored
         first = self.tiles[0]
-        words = "elements of C: {}, one k at a time" if first.pipeline_stage is None else "tile of C: {}, k-tiles of {}"
         shape = f"{first.rows} x {first.columns}"
-        self.text(LEFT, BAR - 26, self.say(words, shape, first.tile_k), "small")
+        words = f"tile of C: {shape}, k-tiles of {first.tile_k}"
+        if first.pipeline_stage is None:
+            words = f"elements of C: {shape}, one k at a time"
+        self.text(LEFT, BAR - 26, words, "small")
 
     def draw_shared(self):
         stages = {tile.pipeline_stage for tile in self.tiles} - {None}
         x, y, *_ = SHARED
         self.box(*SHARED, "frame" if stages else "frame dashed")
-        self.text(x + 14, y + 19, self.say("shared memory"), "strong")
+        self.text(x + 14, y + 19, "shared memory", "strong")
         if not stages:
-            self.text(x + 14, y + 38, self.say("not used"), "small lesser")
+            self.text(x + 14, y + 38, "not used", "small lesser")
         for tile in self.tiles[: len(stages)]:
             for place in self.places_in_shared(tile):
                 self.box(*place, "idle")
@@ -190,38 +144,34 @@ class Step:
             self.move(inside, to, css, tile.multiply)
 
     def draw_speed(self, row, before, most, most_before):
-        """The bars: measured, predicted, cuBLAS, and the chapter before, and where their scale ends; that of the chapter
-        before, too, if it is another one."""
+        """The bars: measured, predicted, cuBLAS, and the chapter before, and where their scale ends, and that of the
+        chapter before if it is another one."""
         def x(gflops):
             return (RIGHT - LEFT) * gflops / most
 
-        self.text(RIGHT, BAR - 26, self.say("{} flop per byte", row.flop_per_byte), "small end")
+        self.text(RIGHT, BAR - 26, f"{row.flop_per_byte} flop per byte", "small end")
         self.box(LEFT, BAR, RIGHT - LEFT, 20, "idle")
         long, grows = x(row.gflops), x(before.gflops) / x(row.gflops) if before else 0
         self.parts.append(
             f'<path class="bar" style="--from:{grows:.3g}" d="M{LEFT} {BAR}h{long:.1f}v20h{-long:.1f}z"/>'
         )
-        measured, inside = self.say("measured {} TFLOP/s", f"{row.gflops:T}"), long > 170
+        measured, inside = f"measured {row.gflops:T} TFLOP/s", long > 170
         self.text(LEFT + (8 if inside else long + 8), BAR + 14, measured, "strong on-bar" if inside else "strong")
         at = LEFT + x(row.predicted_gflops)
         self.box(at - 3, BAR - 4, 6, 28, "hollow")
         middle = max(LEFT + 42, min(at, RIGHT - 42))
-        self.text(round(middle), BAR - 8, self.say("predicted {}", f"{row.predicted_gflops:T}"), "middle")
+        self.text(round(middle), BAR - 8, f"predicted {row.predicted_gflops:T}", "middle")
         ends = [f"{end / 1000:.0f}" for end in (most, most_before or most)]
-        scale = ends[0] if ends[0] == ends[1] else self.say("{} (was {})", *ends)
+        scale = ends[0] if ends[0] == ends[1] else f"{ends[0]} (was {ends[1]})"
         self.parts.append(f'<path class="edge" d="M{RIGHT} {BAR}v24"/>')
         self.text(RIGHT, BAR + 36, scale, "small end")
-        self.text(LEFT, BAR + 56, WHY[row.stage[:2]][list(LANGUAGES).index(self.language)], "small")
+        self.text(LEFT, BAR + 56, WHY[row.stage[:2]], "small")
         at = LEFT + x(row.cublas_gflops)
         self.parts.append(f'<path class="edge dashed" d="M{at:.1f} {BAR}v36"/>')
         self.text(round(at - 5), BAR + 36, f"cuBLAS {row.cublas_gflops:T}", "small end")
         if before:
             self.box(LEFT, BAR + 22, x(before.gflops), 4, "ghost")
             self.text(LEFT, BAR + 38, f"{before.stage[:2]}: {before.gflops:T}", "small lesser")
-
-
-def say(words, language):
-    return dict(zip(("ja", "zh"), WORDS[words])).get(language, words)
 
 
 def text_at(x, y, text, css=""):
@@ -246,18 +196,17 @@ def index_at(number, of):
     return RIGHT - 21 * (of - 1 - number)
 
 
-def draw(results, language):
+def draw(results):
     """The text of the SVG."""
     shown, drawn, lengths = road(results), [], set()
     peaks = {word: results.one("limits", what=what).limit for word, (what, *_) in UNITS.items()}
     for number, (row, tiles) in enumerate(shown):
-        step = Step(tiles, language)
+        step = Step(tiles)
         page = ROOT / row.stage / "README.md"
-        own = pages.translation(page, language)
-        title = re.search("(?m)^# ([^:：\n]*)", (own if own.exists() else page).read_text())[1]
+        title = re.search("(?m)^# ([^:\n]*)", page.read_text())[1]
         step.text(LEFT, 26, title, "title")
         step.text(index_at(number, len(shown)), 26, row.stage[:2], "strong small end index")
-        step.text(LEFT, 45, translated(idea_of(page), language), "lesser")
+        step.text(LEFT, 45, idea_of(page), "lesser")
         step.draw()
         before = shown[number - 1][0] if number else None
         step.draw_speed(row, before, peaks[unit(row.stage)], before and peaks[unit(before.stage)])
@@ -265,11 +214,9 @@ def draw(results, language):
         lengths |= step.lengths
     index = "".join(text_at(index_at(at, len(shown)), 26, row.stage[:2], "small lesser end")
                     for at, (row, _) in enumerate(shown))
-    predicted = say("predicted {}", language)
-    said = "; ".join(f"{row.stage[:2]}: {row.gflops:T} ({predicted.format(f'{row.predicted_gflops:T}')})"
-                     for row, _ in shown)
-    title = say("Tiles of A and B flow to C", language)
-    source = say("Movement: the emulator's record of a block. It has an order, not times.", language)
+    said = "; ".join(f"{row.stage[:2]}: {row.gflops:T} (predicted {row.predicted_gflops:T})" for row, _ in shown)
+    title = "Tiles of A and B flow to C"
+    source = "Movement: the emulator's record of a block. It has an order, not times."
     machine = f"{shown[0][0].gpu}, {SIZE} x {SIZE} x {SIZE}; ladder.csv, flow.csv"
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{PIXELS}" '

@@ -56,8 +56,9 @@ def screen(say, href, language, picture):
     beyond = html.escape(href("12_clusters/README.md"))
     links.append(f'<a class="beyond" href="{beyond}">{say("12, 13: other shapes")}</a>')
     cycle = round(1000 * flow_picture.BEAT * flow_picture.BEATS)
+    drawn = (RESULTS.folder / ("flow.svg" if language == "en" else f"flow.{language}.svg")).read_text()
     return (
-        f'<div class="screen" data-cycle="{cycle}">{picture}<template>{flow_picture.draw(RESULTS, language)}</template>'
+        f'<div class="screen" data-cycle="{cycle}">{picture}<template>{drawn}</template>'
         f'<div class="picture"></div><p class="told">{"".join(told)}</p>'
         '<div class="controls" hidden>'
         f'<button type="button" data-go="-1" aria-label="{say("chapter before")}">◀</button>'

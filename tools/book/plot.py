@@ -3,8 +3,8 @@
 The pictures are made from the CSVs that `./run all FOLDER` wrote on a GPU: bars.svg (each chapter beside cuBLAS),
 ladder.svg (speed against size), sizes_NN.svg (the speeds of a chapter's programs where they differ most, if its lesson
 shows it), roofline.svg (each chapter predicted and measured), library_curves.svg (cuBLAS in each precision). An
-opencl.csv gives opencl.svg, and ncu's rates.csv cycles.svg and cycles_NN.svg (where a warp's cycles go). flow.svg, the
-first page's picture, is there in each language.
+opencl.csv gives opencl.svg, and ncu's rates.csv cycles.svg and cycles_NN.svg (where a warp's cycles go). flow.svg is
+the first page's picture.
 """
 import functools
 import hashlib
@@ -14,7 +14,6 @@ from book import claims, flow_picture, pictures
 from book.chart import LEFT, RIGHT, Axes, Chart, scale
 from book.measured import RATES_SIZE, SIZE, UNITS, Results, cycles_per_issue, machine, unit
 from book.tables import DRAWN, ERRORS, errors_of, pages, waits
-from languages import LANGUAGES
 from process import say
 from results import Figure, InvalidInput, write_whole
 
@@ -377,9 +376,7 @@ def drawn(results):
             raise InvalidInput(f"{' or '.join(map(str, files))}: lacks a figure: {wrong}")
         named = f"{files[0].name} and others" if files[2:] else ", ".join(file.name for file in files)
         add(name, chart.render(f"{first.gpu}, driver {first.driver}; {named}"), files)
-    for language in LANGUAGES:
-        name = "flow" if language == "en" else f"flow.{language}"
-        add(name, flow_picture.draw(results, language), [results.folder / "ladder.csv", flow_picture.FLOWS])
+    add("flow", flow_picture.draw(results), [results.folder / "ladder.csv", flow_picture.FLOWS])
     return texts
 
 

@@ -44,8 +44,7 @@ SENTENCES = r"(?<=\n)[^<\s][^\n]*"  # of a generated block that is no table
 # The words of a FOOTER.
 FOOTER_WORDS = r"^\w+(?=: \[)|(?<= · )\w+(?=: \[)|(?<=\[)\d\d · [^]]*|(?<=\[)[^]]*(?=\]\((?:\.\./docs/)?glossary)"
 PICTURE = r"!\[[^\]]*\]\(([^)\s]+\.svg)\)"
-DRAWN_BY_PLOT = "flow.svg"  # in each language
-LABEL = r"(<text[^>]*>)([^<]*)(?=</text>)"
+LABEL = r"(<text[^>]*>|<title>)([^<]*)(?=</text>|</title>)"
 NAME = r"[\w/]+\.\w+|\w+(?:\[[^]]*\])+|\w+(?:<[^>]*>)|\w*_\w+(?:\(\))?"  # of code, in a picture
 NO_WORDS = rf"{CODE}|\]\(\S*\)|<[^>\s]*>|\w*[\d_][\w.]*|TFLOP/s|GB/s|MHz|NVIDIA|cuBLAS"
 
@@ -97,18 +96,18 @@ def has_words(text):
 def pictures(pages):
     """{picture: its text} of all that the pages show and that have labels to be translated."""
     shown = {(page.parent / link).resolve() for page in pages for link in re.findall(PICTURE, page.read_text())}
-    return {file: file.read_text() for file in sorted(shown) if file.exists() and file.name != DRAWN_BY_PLOT}
+    return {file: file.read_text() for file in sorted(shown) if file.exists()}
 
 
 def labels(picture):
-    """Its texts that have words outside of names of code."""
+    """Its title and texts that have words outside of names of code."""
     found = (html.unescape(label) for _, label in re.findall(LABEL, picture))
     return [label for label in found if has_words(re.sub(NAME, "", label))]
 
 
 def translated_picture(picture, language, words):
-    """A picture with its title, description and labels translated by the catalogue of tables. A label without a
-    translation stays English."""
+    """A picture whose title and labels, which become its description, are translated by the catalogue of tables. A label
+    without a translation stays English."""
 
     def said(label):
         key, figures = template(label)
@@ -120,10 +119,8 @@ def translated_picture(picture, language, words):
 
     own = {label: said(label) for label in labels(picture)}
     picture = re.sub(LABEL, replaced, picture)
-    title, about = next(iter(own.values())), " ".join(own.values())
-    for tag, text in ("title", title), ("desc", about):
-        whole = f"<{tag}>{html.escape(text, False)}</{tag}>"
-        picture = re.sub(rf"<{tag}>.*?</{tag}>", lambda _: whole, picture, count=1)
+    about = html.escape(" ".join(own.values()), False)
+    picture = re.sub("<desc>.*?</desc>", lambda _: f"<desc>{about}</desc>", picture, count=1)
     return picture.replace("<svg ", f'<svg lang="{language}" ', 1)
 
 
@@ -236,7 +233,7 @@ def finished(text, page, language, there, anchors, root):
             return found[0]
         to = page.parent / found[2]
         own = to.with_suffix(f".{language}{to.suffix}")
-        other = to.resolve() in there or to.name == DRAWN_BY_PLOT
+        other = to.resolve() in there
         return f"]({pathlib.Path(found[2]).with_name(own.name)}{found[3] or ''})" if other else found[0]
 
     names = iter(headings(page.read_text()))
