@@ -32,14 +32,14 @@ def lines_of(text, comments):
             numbers = [number + (mark != other) for number, other in zip(numbers, "+-")]
 
 
-def table(lines):
-    """An HTML table of the lines that lines_of() yields."""
+def table(lines, coloured):
+    """An HTML table of the lines that lines_of() yields. coloured: highlights a line of code."""
     kinds = {"+": "new", "-": "old", "": "left"}
     rows = "".join(
-        f'<tr class="{kinds.get(mark, "both")}"><td>{old}<td>{new}<td>{mark}<td>{html.escape(text)}\n'
+        f'<tr class="{kinds.get(mark, "both")}"><td>{old}<td>{new}<td>{mark}<td>{coloured(text)}\n'
         for _, old, new, mark, text in lines
     )
-    return f'<table class="diff">{rows}</table>'
+    return f'<div class="highlight"><table class="diff">{rows}</table></div>'
 
 
 def comment_lines(file):
@@ -48,7 +48,7 @@ def comment_lines(file):
     return len(lines) - len(programs.below_header(lines))
 
 
-def section(old, new, source_page):
+def section(old, new, source_page, coloured):
     """The part of the page about one pair. source_page: returns the address of the page of a source."""
     diff = subprocess.run(["diff", "-u", old, new], stdout=subprocess.PIPE, text=True, errors="replace").stdout
     below_names = diff.partition("\n")[2].partition("\n")[2]
@@ -57,17 +57,17 @@ def section(old, new, source_page):
     every, below = programs.changed_lines(old, new)
     links = " → ".join(f'<a href="{source_page(file)}">{programs.name(file)}</a>' for file in (old, new))
     said = f"{html.escape(programs.changes(new))} ({below} lines, {every} with the comment)"
-    folded = f"<details><summary>The comment at the top of the file</summary>{table(top)}</details>" if top else ""
+    folded = f"<details><summary>The comment at the top of the file</summary>{table(top, coloured)}</details>" if top else ""
     name = html.escape(programs.name(new))
-    return f'<section id="{name}"><h2>{links}</h2><p>{said}</p>{table(code)}{folded}</section>'
+    return f'<section id="{name}"><h2>{links}</h2><p>{said}</p>{table(code, coloured)}{folded}</section>'
 
 
-def shown(words, source_page):
+def shown(words, source_page, coloured):
     """The page's body, or "" if the words name no pair."""
     found = pairs(words)
     contents = [
         f'<li><a href="#{html.escape(programs.name(new))}">{programs.name(old)} → {programs.name(new)}</a>'
         for old, new in found
     ]
-    sections = "".join(section(old, new, source_page) for old, new in found)
+    sections = "".join(section(old, new, source_page, coloured) for old, new in found)
     return f"<ul>{''.join(contents)}</ul>{sections}" if len(found) > 1 else sections

@@ -81,6 +81,13 @@ def shown_source(file):
     return re.sub(r'<span class="normal">( *\d+)</span>', r"\1", shown)  # a number of a line needs no element
 
 
+@functools.lru_cache(None)
+def coloured(line):
+    """A line of a program, highlighted."""
+    lexer = with_few_elements(lexers.get_lexer_by_name("cuda", stripnl=False))
+    return highlight(line, lexer, formatters.HtmlFormatter(nowrap=True)).rstrip("\n")
+
+
 def shown_folder(folder, to, shared):
     links = [
         f'<a href="{os.path.relpath(at, os.path.dirname(to))}">{source.name}</a>'
@@ -93,7 +100,7 @@ def shown_folder(folder, to, shared):
 def shown_diff(words, to):
     """The page for the words after ./run diff."""
     up = os.path.relpath("tree", os.path.dirname(to))
-    shown = diff_page.shown(words, lambda file: f"{up}/{file.relative_to(ROOT)}.html")
+    shown = diff_page.shown(words, lambda file: f"{up}/{file.relative_to(ROOT)}.html", coloured)
     if not shown:
         raise InvalidInput(f"./run diff {' '.join(words)}: names no two steps")
     return shown
