@@ -181,6 +181,62 @@ def test_waves_show_what_is_lost(shown):
         assert abs(100 * (full - lost) / room - said) < 1.5, place
 
 
+# Prints for each line of the input, how a float is split and its bits, the bits of hi and of lo, and the scale's exponent.
+SPLITS = """
+#include <cstring>
+#include <iostream>
+#include "common/stage.h"
+
+%s
+int main() {
+    unsigned bits;
+    for (int how; std::cin >> how >> bits;) {
+        float x;
+        std::memcpy(&x, &bits, 4);
+        const int exponent = how == 2 ? exponent_of(magnitude(x)) : 0;
+        const float scale = std::ldexp(1.0f, exponent);
+        alignas(8) half hi[4], lo[4];
+        split4({x, x, x, x}, {scale, scale, scale, scale}, hi, lo);
+        if (how == 1 && std::isfinite(float(hi[0]))) lo[0] = (x - float(hi[0])) * 2048;
+        for (float each : {float(hi[0]), std::isfinite(float(hi[0])) ? float(lo[0]) : 0.0f}) {
+            std::memcpy(&bits, &each, 4);
+            std::cout << bits << ' ';
+        }
+        std::cout << exponent << std::endl;
+    }
+}
+"""
+
+
+def test_split(shown, tmp_path):
+    """The halves and the scale of each float are those of 14's programs, in the three ways, also of subnormal floats, of
+    halves that are subnormal or lie between two others, and of floats that no half can hold."""
+    random = Random(7)
+    floats = [0, 1, 0x007fffff, 0x00800000, 0x477fe000, 0x477fefff, 0x477ff000, 0x7f7fffff, 0x33000000, 0x33000001, 0x33800000]
+    floats += [random.randrange(0x7f800000) for _ in range(400)]
+    floats += [exponent << 23 | random.randrange(1 << 23) for exponent in range(100, 145) for _ in range(12)]
+    floats += [bits | 0x80000000 for bits in floats[:300]]
+    settings = [(how_, bits) for how_ in range(3) for bits in floats]
+    source, made, with_ = tmp_path / "splits.cpp", tmp_path / "splits", how()
+    text = (ROOT / "14_fp32_accuracy/split.cuh").read_text()
+    parts = [re.search(r"(?m)^constexpr int kLargest = .*", text)[0], *(
+        re.search(rf"(?ms)^inline __device__ \w+ {name}\((?:[^\n]*}}$|.*?^}}$)", text)[0]
+        for name in ("magnitude", "exponent_of", "split4"))]
+    source.write_text(SPLITS % "\n".join(parts))
+    includes = [f"-I{path}" for path in with_["includes"]]
+    call(with_["compiler"], "-std=c++17", "-w", *includes, source, "-o", made, *with_["link"]["plain"], check=True)
+    run = call(made, stdin=None, input="\n".join(f"{way} {bits}" for way, bits in settings))
+    ours = ask(shown("split.html"), f"""{json.dumps(settings)}.map(([how, bits]) => {{
+        const number = new Float32Array(1), word = new Uint32Array(number.buffer);
+        const bitsOf = x => (number[0] = x, word[0]);
+        word[0] = bits;
+        const {{ hi, lo, scale }} = splitOf(number[0], how);
+        return [bitsOf(hi), bitsOf(lo), scale];
+    }})""")
+    theirs = [[*map(int, line.split())] for line in run.stdout.splitlines()]
+    assert [(setting, a, b) for setting, a, b in zip(settings, ours, theirs, strict=True) if a != b][:5] == []
+
+
 def test_pipeline(shown):
     """At every setting each k-tile is done when a formula says: a stage is used again after a load and its products, or
     after the products of all stages, whichever is later. Its stage and parity are those that the kernel counts."""
@@ -335,6 +391,7 @@ def reach(page, selector):
     ("waves.html", [("#tile :nth-child(4)", "SPACE")]),
     ("swizzle.html", [("#layout :nth-child(3)", "SPACE")]),
     ("descriptor.html", [("#sbo", "RIGHT")]),
+    ("split.html", [("#how :nth-child(3)", "SPACE")]),
 ])
 def test_a_task(name, keys, shown):
     """A toy begins where its task is not done, and a reader with a keyboard alone can do it."""

@@ -168,3 +168,24 @@ function barrierTimeline({ blocks, depth, buffers, latency }, until) {
   }
   return warps;
 }
+
+// The half nearest to a float; of two the one whose last bit is 0.
+function halfOf(x) {
+  if (!Number.isFinite(x) || !x) return x;
+  let exponent = -14;  // below 2^-14 halves are as far apart as there
+  while (Math.abs(x) >= 2 ** (exponent + 1)) ++exponent;
+  const units = Math.abs(x) / 2 ** (exponent - 10), below = Math.floor(units), rest = units - below;
+  const nearest = (rest > .5 || rest === .5 && below % 2 ? below + 1 : below) * 2 ** (exponent - 10);
+  return Math.sign(x) * (nearest > 65504 ? Infinity : nearest);
+}
+// A float as two halves. how 0: as they are; 1: lo times 2^11, 14_fp32_accuracy/2_three_products.cu; 2: x times the power of two that
+// 14_fp32_accuracy/split.cuh takes if x is the largest of its row. up, scale: exponents. kept: what both stand for.
+function splitOf(x, how) {
+  const up = how === 1 ? 11 : 0;
+  let scale = 0;
+  if (how === 2 && x && Number.isFinite(x)) while (scale < 127 && Math.abs(x) * 2 ** scale < 2 ** 14) ++scale;
+  if (how === 2) while (Math.abs(x) * 2 ** scale >= 2 ** 15) --scale;
+  const scaled = Math.fround(x * 2 ** scale), hi = halfOf(scaled);
+  const lo = Number.isFinite(hi) ? halfOf(Math.fround((scaled - hi) * 2 ** up)) : 0;
+  return { hi, lo, up, scale, scaled, kept: (hi + lo / 2 ** up) / 2 ** scale };
+}
