@@ -73,7 +73,7 @@ void launch(const Launch& launch, void (*thread)(void*), void* argument) {
     // Never destroyed, because a launch may still come when the program ends.
     static const Hooks& hooks = *new Hooks(all_hooks());
     const DeviceMemoryOpen open;
-    streams::begin_launch(launch.file, launch.line);
+    streams::begin_launch(launch);
     run_launch(launch, thread, argument, hooks);
     streams::end_launch();
 }

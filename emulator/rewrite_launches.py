@@ -59,7 +59,7 @@ EXTERN_FORM = "this form of extern __shared__ (write: extern __shared__ float na
 UNSUPPORTED = [
     (re.compile(r"\b(cudaTextureObject_t|cudaSurfaceObject_t|texture\s*<|tex[123]D\w*\s*[<(])"),
      "textures and surfaces"),
-    (re.compile(r"\bcudaLaunchKernelEx\w*"), "thread block clusters other than by __cluster_dims__"),
+    (re.compile(r"\bcudaLaunchKernelExC\b"), "cudaLaunchKernelExC, which lacks the arguments' types: cudaLaunchKernelEx"),
 ]
 EXTERN_SHARED = re.compile(r"\b(?:extern\s+(?:volatile\s+)?__shared__|__shared__\s+extern|"
                            r"extern(?=[\w\s]+\s__shared__\s))\s+"
@@ -269,6 +269,7 @@ class Program:
         code = blank(text)
         self.kernels.update((kernel, file == self.source) for kernel, _ in kernels(code))
         self.launched.update(re.findall(r"(\w+)\s*(?:<[^;{}()]*>\s*)?<<<", code))
+        self.launched.update(re.findall(r"\bcudaLaunchKernelEx\s*\([^,;]*,\s*(?:\w+\s*::\s*)*(\w+)", code))
         if file != self.source and result == text:
             self.compiled[file.resolve()] = file
             return

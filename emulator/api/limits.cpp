@@ -137,7 +137,7 @@ bool launch_fits(const Launch& launch) {
                           std::to_string(bytes) + arrays(" beside its arrays") +
                           more_shared(launch),
                       cudaErrorInvalidValue);
-    if (!launch.cooperative) return true;
+    if (!launch.attributes.cooperative) return true;
     const uint64_t blocks = uint64_t(grid.x) * grid.y * grid.z;
     const size_t shared = static_shared(launch.kernel) + launch.dynamic_shared_bytes;
     const uint64_t most = kMultiprocessors * blocks_per_multiprocessor(threads, shared);

@@ -6,7 +6,9 @@
 // An operation comes after everything that its stream has waited for by events, and after
 // everything that the host had waited for before it called the operation. The default stream waits
 // for all other streams except those that are created as non-blocking, and these other streams wait
-// for it.
+// for it. A launch with programmatic stream serialization does not come after the launch before it;
+// its threads do, from their cudaGridDependencySynchronize() on. Source: CUDA programming guide,
+// "Programmatic Dependent Launch and Synchronization".
 //
 // Likewise the host: what it accesses itself must not be what an operation for which it has not
 // waited accesses, if one of the two writes. These are accesses to pinned and to managed memory.
@@ -21,6 +23,7 @@
 
 #include "emulator/engine/accesses.h"
 #include "emulator/engine/clocks.h"
+#include "emulator/engine/grid_dependency.h"
 #include "emulator/engine/races.h"
 #include "emulator/engine/removed_calls.h"
 #include "emulator/trace/lines.h"
@@ -63,6 +66,9 @@ constexpr size_t kMost = 1000;  // operations that are kept
 std::vector<Operation>& earlier = *new std::vector<Operation>;  // the host has not waited for them
 // Those of them that the present operation does not come after.
 std::vector<const Operation*>& unordered = *new std::vector<const Operation*>;
+// One of `unordered`: the launch before in the stream, if the present one may begin before it has
+// ended. A thread comes after it once it has called cudaGridDependencySynchronize().
+const Operation* prerequisite = nullptr;
 using KnownByStream = std::map<cudaStream_t, Known>;
 // What each stream's next operation comes after, with the stream's own last one.
 KnownByStream& known = *new KnownByStream;
@@ -145,11 +151,17 @@ void report(const Operation& then, trace::Kind kind_then, uint16_t site_then, tr
     if (std::count(reported_with_now.begin(), reported_with_now.end(), &then)) return;
     reported_with_now.push_back(&then);
     if (!is_new(then.call() + " " + now.call())) return;
-    report_problem("race between streams: " + who(now, site) + verb(kind) + " what " +
-                   who(then, site_then) + verb(kind_then) + " (" + now.where() + " and " +
-                   then.where() +
+    const bool programmatic = &then == prerequisite;
+    report_problem(
+        std::string("race between ") + (programmatic ? "launches: " : "streams: ") +
+        who(now, site) + verb(kind) + " what " + who(then, site_then) + verb(kind_then) + " (" +
+        now.where() +
+        (programmatic
+             ? ", with programmatic stream serialization, may begin before " + then.where() +
+                   " has ended: cudaGridDependencySynchronize() is missing before the access)"
+             : " and " + then.where() +
                    " are in two streams, and nothing orders them: cudaStreamWaitEvent() or a "
-                   "synchronisation is missing)");
+                   "synchronisation is missing)"));
 }
 
 // Reports the earlier copies that conflict with the present access.
@@ -161,9 +173,10 @@ void check_copies(uintptr_t begin, uintptr_t end, trace::Kind kind, uint16_t sit
 
 // Reports the earlier launch that made a conflicting access at that clock.
 void check_launch(uint32_t clock, trace::Kind kind_then, uint16_t site_then, trace::Kind kind,
-                  uint16_t site) {
+                  uint16_t site, unsigned thread) {
     for (const Operation* const o : unordered)
-        if (o->launch && o->first_clock < clock && clock <= o->last_clock)
+        if (o->launch && o->first_clock < clock && clock <= o->last_clock &&
+            !(o == prerequisite && grid_dependency::has_waited(thread)))
             report(*o, kind_then, site_then, kind, site);
 }
 
@@ -228,7 +241,8 @@ void check_host(const void* address, size_t bytes, trace::Kind kind, bool polls,
         if (!o.launch && o.touches(begin, end) && (o.writes || kind != trace::kRead))
             keep_last(o, o.writes ? trace::kWrite : trace::kRead, 0);
     constexpr races::Earlier kOfHost = {
-        nullptr, [](uint32_t clock, trace::Kind kind, uint16_t site, trace::Kind, uint16_t) {
+        nullptr,
+        [](uint32_t clock, trace::Kind kind, uint16_t site, trace::Kind, uint16_t, unsigned) {
             for (const Operation& o : earlier)
                 if (o.launch && o.first_clock < clock && clock <= o.last_clock)
                     keep_last(o, kind, site);
@@ -308,10 +322,16 @@ void call_library(const char* name, const std::vector<Region>& regions) {
     operate(name, nullptr, regions);
 }
 
-void begin_launch(const char* file, int line) {
+void begin_launch(const Launch& launch) {
     begin("launch");
-    now.place = short_path(file) + ":" + std::to_string(line);
+    now.place = short_path(launch.file) + ":" + std::to_string(launch.line);
     now.launch = true;
+    const auto is_before = [](const Operation& o) {
+        return o.launch && o.stream == now.stream && o.number + 1 == now.number;
+    };
+    const auto before = std::find_if(earlier.begin(), earlier.end(), is_before);
+    prerequisite = launch.attributes.programmatic && before != earlier.end() ? &*before : nullptr;
+    if (prerequisite) unordered.push_back(prerequisite);
     now.first_clock = clocks::state.last;
     accesses::of_host = nullptr;
     races::earlier = tracing() && !unordered.empty() ? &kEarlier : nullptr;
@@ -320,6 +340,7 @@ void begin_launch(const char* file, int line) {
 void end_launch() {
     races::earlier = nullptr;
     unordered.clear();
+    prerequisite = nullptr;
     now.last_clock = clocks::state.last;
     keep(now);
 }

@@ -8,6 +8,8 @@
 
 namespace emulator {
 
+struct Launch;
+
 // What an operation reads or writes: `rows` of `width` bytes, each `pitch` bytes after the one
 // before.
 struct Region {
@@ -33,7 +35,7 @@ void copy(const char* name, const void* caller, const void* to, const void* from
           bool host_waits);
 // A library's function likewise. The host does not wait for it.
 void call_library(const char* name, const std::vector<Region>& regions);
-void begin_launch(const char* file, int line);
+void begin_launch(const Launch& launch);
 void end_launch();
 void record(cudaEvent_t event, cudaStream_t stream);
 void wait(cudaStream_t stream, cudaEvent_t event);

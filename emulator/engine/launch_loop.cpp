@@ -13,6 +13,7 @@
 #include "emulator/engine/block_barriers.h"
 #include "emulator/engine/device_memory.h"
 #include "emulator/engine/grid_barrier.h"
+#include "emulator/engine/grid_dependency.h"
 #include "emulator/engine/hooks.h"
 #include "emulator/engine/named_barriers.h"
 #include "emulator/engine/names.h"
@@ -54,6 +55,7 @@ void clear_block() {
     block_barriers::begin_block();
     accesses::begin_block();
     named_barriers::begin_block();
+    grid_dependency::begin_block();
     call_each(run.hooks->begin_block);
 }
 
@@ -196,7 +198,7 @@ void run_launch(const Launch& launch, void (*thread)(void*), void* argument, con
     run.error = cudaSuccess;
     run.accesses_left = accesses_run();
     run.bounded = false;
-    run.cooperative = launch.cooperative;
+    run.cooperative = launch.attributes.cooperative;
     run.running = true;
     builtins.grid_dim = launch.grid;
     builtins.block_dim = launch.block;

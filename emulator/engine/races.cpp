@@ -314,10 +314,11 @@ void check_launches(const races::Earlier& earlier, const Cell* cells, uintptr_t 
     for (const Cell* cell = first + from / kCellBytes; cell <= first + (to - 1) / kCellBytes;
          ++cell) {
         if (cell->clock && cell->clock <= until && (cell->bytes & now.bytes))
-            earlier.launch(cell->clock, kWrite, cell->site, now.kind, now.site);
+            earlier.launch(cell->clock, kWrite, cell->site, now.kind, now.site, now.thread);
         for (const Group& group : cell->group)
             if (group.clock && group.clock <= until && may_conflict(group, now))
-                earlier.launch(group.clock, group.kind(), group.site, now.kind, now.site);
+                earlier.launch(group.clock, group.kind(), group.site, now.kind, now.site,
+                               now.thread);
     }
 }
 

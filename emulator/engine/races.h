@@ -47,11 +47,12 @@ void report_missing_wait(const InFlightAccess& access, unsigned copier, uint16_t
 
 // Called for each access to device memory by a launch that does not come after all earlier
 // operations. copies() reports the earlier copies that it conflicts with. launch() is called where
-// an earlier launch has accessed the same bytes, with the clock of that access.
+// an earlier launch has accessed the same bytes, with the clock of that access. thread: that of the
+// launch's access.
 struct Earlier {
     void (*copies)(uintptr_t begin, uintptr_t end, trace::Kind kind, uint16_t site);
     void (*launch)(uint32_t clock, trace::Kind kind_then, uint16_t site_then, trace::Kind kind,
-                   uint16_t site);
+                   uint16_t site, unsigned thread);
 };
 extern const Earlier* earlier;  // null: the launch comes after all earlier operations
 // The same for a copy that is made now, and earlier launches.

@@ -40,10 +40,13 @@ static std::string blocks_of(dim3 size) {
     return std::to_string(size.x) + " x " + std::to_string(size.y) + " x " + std::to_string(size.z);
 }
 
-void set_cluster(unsigned x, unsigned y, unsigned z) {
+static void set_cluster(const std::string& by, unsigned x, unsigned y, unsigned z) {
     const unsigned ranks = x * y * z;
     if (run.ranks == ranks && run.cluster.x == x && run.cluster.y == y) return;
-    const auto refuse = [](const std::string& why) { fail("__cluster_dims__: " + why); };
+    const auto refuse = [&](const std::string& why) { fail(by + ": " + why); };
+    if (run.ranks > 1)
+        refuse("the launch at " + site_name(run.launched) + " asks for clusters of " +
+               blocks_of(run.cluster) + " blocks");
     if (ranks < 1 || ranks > kMaxRanks)
         refuse(std::to_string(ranks) + " blocks, not 1 to " + std::to_string(kMaxRanks));
     if (run.grid.x % x || run.grid.y % y || run.grid.z % z)
@@ -60,6 +63,16 @@ void set_cluster(unsigned x, unsigned y, unsigned z) {
     run.cluster = {x, y, z};
     run.ranks = ranks;
     restart_launch();
+}
+void set_cluster(unsigned x, unsigned y, unsigned z) { set_cluster("__cluster_dims__", x, y, z); }
+// Only for a kernel with __cluster_dims__ has rewrite_launches.py given each block of a cluster its
+// own static arrays.
+void set_launch_cluster(dim3 size) {
+    const char* const attribute = "cudaLaunchAttributeClusterDimension";
+    if (static_shared(run.kernel))
+        fail(std::string(attribute) + ": the kernel of the launch at " + site_name(run.launched) +
+             " has static __shared__ arrays, for which the emulator needs __cluster_dims__");
+    set_cluster(attribute, size.x, size.y, size.z);
 }
 
 void* mapa(void* pointer, int rank, const char* file, int line) {

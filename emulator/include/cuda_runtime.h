@@ -60,6 +60,13 @@ struct Builtins {
 };
 extern Builtins builtins;
 
+struct LaunchAttributes {
+    bool cooperative = false;
+    // It may begin before the launch before it in its stream has ended (programmatic stream
+    // serialization).
+    bool programmatic = false;
+    dim3 cluster = {1, 1, 1};
+};
 struct Launch {
     const void* kernel;  // its address; null if template arguments were deduced
     dim3 grid, block;
@@ -68,7 +75,7 @@ struct Launch {
     int line;
     const char* name;  // as written in the launch
     uint64_t arguments;  // a hash of their bytes
-    bool cooperative = false;
+    LaunchAttributes attributes = {};
 };
 uint64_t hash(uint64_t before, const void* bytes, size_t count);
 void check_pointer(const Launch& launch, const void* argument);
@@ -78,6 +85,7 @@ void check_argument(const Launch& launch, const T& argument) {
         check_pointer(launch, const_cast<const void*>(static_cast<const volatile void*>(argument)));
 }
 void launch(const Launch& launch, void (*thread)(void*), void* argument);
+void set_launch_cluster(dim3 size);  // by each thread, before the kernel
 bool link_summary();
 #ifdef __CUDACC__  // ./run any.cu: a program without a launch ends with what was found, too
 inline const bool summary_linked = link_summary();
@@ -116,9 +124,10 @@ class Kernel {
 public:
     Kernel(Call call, Address address, const char* name, dim3 grid, dim3 block,
            size_t dynamic_shared_bytes = 0, cudaStream_t stream = nullptr, EMULATOR_SITE,
-           bool cooperative = false)
-        : call_(call), stream_(stream), launch_{nullptr, grid, block, dynamic_shared_bytes, file,
-                                                line,    name, 0,     cooperative} {
+           const LaunchAttributes& attributes = {})
+        : call_(call),
+          stream_(stream), launch_{nullptr, grid, block,     dynamic_shared_bytes, file, line,
+                                   name,    0,    attributes} {
         if constexpr (std::is_invocable_v<Address, int>) launch_.kernel = address(0);
     }
 
@@ -146,7 +155,12 @@ private:
 
     template <class... Arguments>
     void run(Arguments... arguments) const {
-        auto thread = [&]() EMULATOR_UNTRACED { call_(arguments...); };
+        const dim3 cluster = launch_.attributes.cluster;
+        const bool in_clusters = cluster.x * cluster.y * cluster.z != 1;
+        auto thread = [&]() EMULATOR_UNTRACED {
+            if (in_clusters) set_launch_cluster(cluster);
+            call_(arguments...);
+        };
         using Thread = decltype(thread);
         Launch described = launch_;
         ((described.arguments = hash(described.arguments, &arguments, sizeof arguments)), ...);
@@ -163,17 +177,27 @@ private:
 // cudaLaunchKernel(kernel, grid, block, pointers to its arguments).
 template <class... P, size_t... i>
 cudaError_t launch_with(void (*kernel)(P...), dim3 grid, dim3 block, void** arguments, size_t bytes,
-                        cudaStream_t stream, bool cooperative, std::index_sequence<i...>,
-                        const char* file, int line) {
+                        cudaStream_t stream, const LaunchAttributes& attributes,
+                        std::index_sequence<i...>, const char* file, int line) {
     Kernel(
         [=](auto... p) EMULATOR_UNTRACED {
             enter_kernel();
             kernel(p...);
         },
         [=](auto) { return reinterpret_cast<const void*>(kernel); }, "a kernel", grid, block, bytes,
-        stream, file, line, cooperative)(*static_cast<std::decay_t<P>*>(arguments[i])...);
+        stream, file, line, attributes)(*static_cast<std::decay_t<P>*>(arguments[i])...);
     return cudaPeekAtLastError();
 }
+
+struct LaunchConfig {  // with the place of the call that it is passed to
+    LaunchConfig(const cudaLaunchConfig_t* config, EMULATOR_SITE)
+        : config(config), file(file), line(line) {}
+    const cudaLaunchConfig_t* config;
+    const char* file;
+    int line;
+};
+// Returns false if the emulator lacks one of them, after it has said so.
+bool take_attributes(const LaunchConfig& launch, LaunchAttributes& taken);
 
 // `__shared__ float s[8];` becomes a Shared<float[8]>. In a traced build a gap follows it, so that
 // an access past its end does not hit the next array.
@@ -250,15 +274,31 @@ struct Same {
 template <class... P>
 cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void** arguments,
                              size_t bytes = 0, cudaStream_t stream = nullptr, EMULATOR_SITE) {
-    return emulator::launch_with(kernel, grid, block, arguments, bytes, stream, false,
+    return emulator::launch_with(kernel, grid, block, arguments, bytes, stream, {},
                                  std::index_sequence_for<P...>(), file, line);
 }
 template <class... P>
 cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(P...), dim3 grid, dim3 block,
                                         void** arguments, size_t bytes = 0,
                                         cudaStream_t stream = nullptr, EMULATOR_SITE) {
-    return emulator::launch_with(kernel, grid, block, arguments, bytes, stream, true,
+    return emulator::launch_with(kernel, grid, block, arguments, bytes, stream, {true},
                                  std::index_sequence_for<P...>(), file, line);
+}
+template <class... P, class... Arguments>
+cudaError_t cudaLaunchKernelEx(emulator::LaunchConfig launch, void (*kernel)(P...),
+                               Arguments&&... arguments) {
+    emulator::LaunchAttributes attributes;
+    if (!emulator::take_attributes(launch, attributes)) return cudaPeekAtLastError();
+    std::tuple<std::decay_t<P>...> values(std::forward<Arguments>(arguments)...);
+    return std::apply(
+        [&](auto&... value) {
+            void* pointers[] = {&value..., nullptr};
+            const cudaLaunchConfig_t& config = *launch.config;
+            return emulator::launch_with(kernel, config.gridDim, config.blockDim, pointers,
+                                         config.dynamicSmemBytes, config.stream, attributes,
+                                         std::index_sequence_for<P...>(), launch.file, launch.line);
+        },
+        values);
 }
 
 inline const uint3& threadIdx = emulator::builtins.thread;

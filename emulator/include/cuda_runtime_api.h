@@ -295,12 +295,22 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function*
     *blocks = threads > 0 ? (2048 / threads < 32 ? 2048 / threads : 32) : 0;
     return cudaSuccess;
 }
-enum cudaLaunchAttributeID { cudaLaunchAttributeClusterDimension = 4 };
+// Those that a launch may have here.
+enum cudaLaunchAttributeID {
+    cudaLaunchAttributeIgnore = 0,
+    cudaLaunchAttributeCooperative = 2,
+    cudaLaunchAttributeClusterDimension = 4,
+    cudaLaunchAttributeProgrammaticStreamSerialization = 6,
+    cudaLaunchAttributePriority = 8
+};
+struct cudaLaunchAttributeValue {
+    int cooperative;
+    dim3 clusterDim;
+    int programmaticStreamSerializationAllowed, priority;
+};
 struct cudaLaunchAttribute {
     cudaLaunchAttributeID id;
-    struct {
-        dim3 clusterDim;
-    } val;
+    cudaLaunchAttributeValue val;
 };
 struct cudaLaunchConfig_t {
     dim3 gridDim, blockDim;

@@ -49,10 +49,20 @@ EMULATOR_ATOMIC_CAS(atomicCAS_system)
 
 namespace emulator {
 void note_fence();
-}
+void note_grid_wait();
+void require(int since, const char* instruction, const char* file, int line);  // warp_calls.h
+}  // namespace emulator
 inline void __threadfence() { emulator::note_fence(); }
 inline void __threadfence_block() {}
 inline void __threadfence_system() { emulator::note_fence(); }
+inline void cudaGridDependencySynchronize(EMULATOR_SITE) {
+    emulator::require(90, "cudaGridDependencySynchronize", file, line);
+    emulator::note_grid_wait();
+}
+// The next launch begins only after this one, whether it is called or not.
+inline void cudaTriggerProgrammaticLaunchCompletion(EMULATOR_SITE) {
+    emulator::require(90, "cudaTriggerProgrammaticLaunchCompletion", file, line);
+}
 
 // ---- Votes ----
 

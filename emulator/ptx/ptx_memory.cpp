@@ -166,6 +166,10 @@ void fence(Thread&, const Instruction& i) {
 void membar(Thread&, const Instruction& i) {
     if (!i.has("cta")) note_fence();
 }
+void griddepcontrol(Thread& t, const Instruction& i) {
+    (i.has("wait") ? cudaGridDependencySynchronize : cudaTriggerProgrammaticLaunchCompletion)(
+        t.file(), t.line());
+}
 
 // cp.async.ca [to], [from], bytes{, bytes to read, or a predicate: read nothing}{, cache policy}
 void cp_async(Thread& t, const Instruction& i) {

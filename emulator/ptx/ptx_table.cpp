@@ -135,7 +135,7 @@ const PtxRow kRows[] = {
     {"barrier.cluster.arrive", "aligned release relaxed", 0, 0, h::cluster_arrive},
     {"barrier.cluster.wait", "aligned acquire", 0, 0, h::cluster_wait},
     {"setmaxnreg", "type inc dec sync aligned", 1, 1, h::setmaxnreg},
-    {"griddepcontrol", "wait launch_dependents", 0, 0, m::nothing},
+    {"griddepcontrol", "wait launch_dependents", 0, 0, m::griddepcontrol},
     {"wgmma.fence", "sync aligned", 0, 0, h::wgmma_fence},
     {"wgmma.commit_group", "sync aligned", 0, 0, h::wgmma_commit_group},
     {"wgmma.wait_group", "sync aligned", 1, 1, h::wgmma_wait_group},

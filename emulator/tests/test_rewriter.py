@@ -158,7 +158,8 @@ REFUSED = [
         "cufft.h", "cuda/annotated_ptr", "crt/mma.h", "cub/cub.cuh", "cuda_pipeline_primitives.h")],
     ("void f(cudaTextureObject_t t);", 1, "textures and surfaces"),
     ("float x = tex2D<float>(t, 1, 2);", 1, "textures and surfaces"),
-    ("cudaLaunchKernelEx(&config, k);", 1, "thread block clusters other than by __cluster_dims__"),
+    ("cudaLaunchKernelExC(&config, f, p);", 1, "cudaLaunchKernelExC, which lacks the arguments' types: "
+     "cudaLaunchKernelEx"),
     ("x = 1;\n<<<1, 1>>>(x);", 2, "no kernel's name before <<<"),
     ("\nk<<<f(M, N)>>>(x);", 2, "a launch without its number of threads: kernel<<<blocks, threads>>>"),
     ("void k(int n) {}\nvoid f() { k<<<1, 1>>>(x); }", 2, "a launch of k, which is not __global__"),
@@ -199,13 +200,14 @@ def test_names_kernels(tmp_path):
     (tmp_path / "a.h").write_text("__global__ void asked() {}\n"
                                   "template <class T> __global__ void launched(T) {}\n"
                                   "inline void here() { launched<int><<<1, 1>>>(0); }\n"
-                                  "__global__ void from_there() {}\n")
+                                  "__global__ void from_there() {}\n__global__ void with_attributes() {}\n")
     source.write_text('#include "a.h"\ntemplate <int n> __global__ void __launch_bounds__(f(8), 2)\n'
                       "  a(int x) {}  // __global__ void c() {}\n"
                       "__global__ void b();\n__global__ void CLUSTER_DIMS(2) b() {}\n"
-                      "void there() { from_there<<<1, 1>>>(); }\n")
+                      "void there() { from_there<<<1, 1>>>(); cudaLaunchKernelEx(&config, with_attributes); }\n")
     assert call(sys.executable, REWRITER, source, target).returncode == 0
-    assert target.read_text().endswith('= emulator::name_kernels({"a", "b", "from_there", "launched", });\n')
+    names = '"a", "b", "from_there", "launched", "with_attributes", '
+    assert target.read_text().endswith(f"= emulator::name_kernels({{{names}}});\n")
 
 
 def test_other_files(tmp_path):

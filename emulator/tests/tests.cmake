@@ -22,6 +22,7 @@ foreach(program
     emulator_test_indices_trace
     emulator_test_inline_hopper_trace
     emulator_test_inline_ptx_trace
+    emulator_test_launches_trace
     emulator_test_mbarriers_trace
     emulator_test_programs_trace
     emulator_test_ptx_trace
