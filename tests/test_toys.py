@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+import view
 from browser import DRAWN, ask, chromium, click, drag, errors, press, resize, show, wait  # noqa: F401
 from mutate import how
 from records import record_of
@@ -237,6 +238,18 @@ def test_split(shown, tmp_path):
     assert [(setting, a, b) for setting, a, b in zip(settings, ours, theirs, strict=True) if a != b][:5] == []
 
 
+def test_fragments(shown):
+    """Each element of A, B and C of an mma is held by the lane, and as the element, of 07's table, which a GPU and the
+    emulator have filled."""
+    page, tables = shown("fragments.html"), view.layouts.maps()["sm_80 and later"]
+    for operand, (name, columns) in enumerate((("A", 16), ("B", 8), ("C", 8))):
+        ours = ask(page, f"""Array.from({{ length: 16 * {columns} }}, (_, at) =>
+            fragmentOf({operand}, Math.floor(at / {columns}), at % {columns})).map(each => [each.lane, each.element])""")
+        places = tables[f"mma_m16n8k16 {name}"]
+        held = {place: [at // (len(places) // 32), at % (len(places) // 32)] for at, place in enumerate(places)}
+        assert [held[at // columns * 16 + at % columns] for at in range(16 * columns)] == ours, name
+
+
 def test_pipeline(shown):
     """At every setting each k-tile is done when a formula says: a stage is used again after a load and its products, or
     after the products of all stages, whichever is later. Its stage and parity are those that the kernel counts."""
@@ -392,6 +405,7 @@ def reach(page, selector):
     ("swizzle.html", [("#layout :nth-child(3)", "SPACE")]),
     ("descriptor.html", [("#sbo", "RIGHT")]),
     ("split.html", [("#how :nth-child(3)", "SPACE")]),
+    ("fragments.html", [("#lane", "RIGHT")] * 14 + [("#element", "RIGHT")] * 3),
 ])
 def test_a_task(name, keys, shown):
     """A toy begins where its task is not done, and a reader with a keyboard alone can do it."""

@@ -189,3 +189,11 @@ function splitOf(x, how) {
   const lo = Number.isFinite(hi) ? halfOf(Math.fround((scaled - hi) * 2 ** up)) : 0;
   return { hi, lo, up, scale, scaled, kept: (hi + lo / 2 ** up) / 2 ** scale };
 }
+
+// Which lane holds an element of an operand of mma.m16n8k16, A, B or C (0, 1, 2), and as which of its elements: two adjacent ones of a
+// row of A or C, or of a column of B, are in one register of A or B. 07_fragment_probe/layouts.inc has the same.
+function fragmentOf(operand, row, column) {
+  const [across, along] = operand === 1 ? [column, row] : [row, column];  // eight of the one, and pairs of the other
+  const lane = across % 8 * 4 + Math.floor(along % 8 / 2), half = Math.floor(across / 8), right = Math.floor(along / 8);
+  return { lane, element: along % 2 + 2 * half + (operand === 1 ? 2 : 4) * right };
+}
