@@ -482,14 +482,15 @@ def view_page(program):
 
 def write_views(out, programs):
     """Writes the views of the programs, and of 07. Returns the names by which a reader calls them, such as 03."""
+    folder = out / "views"
+    folder.mkdir()
     made = {"07": view.page("Fragments", view.fragments(), "fragments")}
     for program in programs:
         name = program.name.removesuffix("_cpu_trace")
         shape, options = view.usual_launch(name)
         chapter, dot, step = name.partition(".")
         short = chapter[:2] + (dot and f"/{step.split('_')[0]}")
-        made[short] = view.page(name, [view.read(view.record(program, shape, *options), name, shape)])
-    (out / "views").mkdir()
+        made[short] = view.page(name, [view.read(view.record(program, shape, *options), name, shape)], folder=folder)
     for short, text in made.items():
         (out / view_page(short)).write_text(text)
     return set(made)

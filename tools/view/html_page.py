@@ -11,22 +11,32 @@ from view.explanations import words
 FOLDER = pathlib.Path(__file__).parent / "page"
 
 
-def page(title, records, template="view"):
+def page(title, records, template="view", folder=None):
     """The whole page in one file. A line /* include FILE */ is replaced by that file, whose path is relative to the
-    template."""
+    template. folder: where the page will be, with others: its style and its script are written there once for all."""
     text = re.sub(
         r"/\* include (\S+) \*/\n",
         lambda line: (FOLDER / line[1]).read_text(),
         (FOLDER / f"{template}.html").read_text(),
     )
     glossary = [words(language) for language in LANGUAGES]
-    for mark, fill in (
-        ("TITLE", html.escape(title)),
-        ('"GLOSSARY"', json.dumps(glossary, ensure_ascii=False)),
-        ('"RECORDS"', json.dumps(records, separators=(",", ":")).replace("</", "<\\/")),
-    ):
-        text = text.replace(mark, fill, 1)
-    return text
+    text = text.replace('"GLOSSARY"', json.dumps(glossary, ensure_ascii=False), 1)
+    if folder:
+        text = apart(text, folder)
+    text = text.replace("TITLE", html.escape(title), 1)
+    return text.replace('"RECORDS"', json.dumps(records, separators=(",", ":")).replace("</", "<\\/"), 1)
+
+
+def apart(text, folder):
+    """The page with links to view.css and view.js, which this writes. The data stay in the page."""
+    before, style, between, script, after = re.fullmatch(
+        r"(?s)(.*)<style>\n(.*)</style>\n(.*)<script>\n(.*)</script>(.*)", text
+    ).groups()
+    data = 'const RECORDS = "RECORDS";\n'
+    (folder / "view.css").write_text(style)
+    (folder / "view.js").write_text(script.replace(data, "", 1))
+    linked = f'<script>\n{data}</script>\n<script src="view.js"></script>'
+    return f'{before}<link rel="stylesheet" href="view.css">\n{between}{linked}{after}'
 
 
 def fragments():
