@@ -125,6 +125,7 @@ def test_a_diff(book, chromium):  # noqa: F811
     assert {book / f"tree/{file.relative_to(ROOT)}.html" for file in files} <= links
     assert {book / language / LESSON for language in ("en", "ja", "zh")} <= links
     show(chromium, page)
+    assert not ask(chromium, "document.querySelector('.diff .err')")
     assert ask(chromium, """["rgb(0, 128, 0)", "var(--a)"].every(colour => {
         const is = document.body.appendChild(document.createElement("i"));
         is.style.color = colour;

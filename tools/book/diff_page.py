@@ -36,7 +36,7 @@ def table(lines, coloured):
     """An HTML table of the lines that lines_of() yields. coloured: highlights a line of code."""
     kinds = {"+": "new", "-": "old", "": "left"}
     rows = "".join(
-        f'<tr class="{kinds.get(mark, "both")}"><td>{old}<td>{new}<td>{mark}<td>{coloured(text)}\n'
+        f'<tr class="{kinds.get(mark, "both")}"><td>{old}<td>{new}<td>{mark}<td>{coloured(text) if mark else text}\n'
         for _, old, new, mark, text in lines
     )
     return f'<div class="highlight"><table class="diff">{rows}</table></div>'

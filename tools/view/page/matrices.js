@@ -5,7 +5,7 @@ addMethods(View, {
   drawMatrices() {
     if (this.find(".matrices-panel").hidden || !this.placeMatrices()) return;
     const { event, cell } = this, [, left, top] = this.corners[2], C = this.data.matrices[2];
-    const wide = left + C.cols * cell + 2, tall = top + C.rows * cell + 2, size = Math.max(1, cell);
+    const wide = left + Math.max(C.cols * cell + 2, roomFor(this.corners.slice(1).map(([matrix]) => this.nameOf(matrix)))), tall = top + C.rows * cell + 2, size = Math.max(1, cell);
     const touches = event.global && event.access;
     const says = touches || this.product ? this.find(".what").textContent : say("noneOfThem");
     const context = paint(this.find(".matrices"), wide, tall, "A, B, C: " + says);
@@ -45,13 +45,15 @@ addMethods(View, {
     return true;
   },
 
+  nameOf({ name, rows, cols }) { return `${name}, ${rows} x ${cols}`; },
+
   drawFrames(context) {
     for (const [matrix, x, y] of this.corners) {
       context.strokeStyle = COLOURS.line;
       context.strokeRect(x - .5, y - .5, matrix.cols * this.cell + 1, matrix.rows * this.cell + 1);
       context.fillStyle = COLOURS.ink;
       const fits = matrix !== this.data.matrices[0] || matrix.cols * this.cell > 70;  // A may be narrow
-      context.fillText(fits ? `${matrix.name}, ${matrix.rows} x ${matrix.cols}` : matrix.name, x, y - 8);
+      context.fillText(fits ? this.nameOf(matrix) : matrix.name, x, y - 8);
     }
   },
 

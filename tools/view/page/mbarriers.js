@@ -12,7 +12,10 @@ addMethods(View, {
     });
     const ranks = [...new Set(arrays.map(({ rank }) => rank))], ofCluster = ranks.length > 1, barrierHere = this.barrierOf(this.event);
     const last = ofCluster && this.lastBarrier(), of = ofCluster && (rangeAt(arrays, last) || arrays[0]);
-    const names = ofCluster ? [of.name] : [...new Set(arrays.map(({ name }) => name))];
+    // In a lesson and on a phone those of which nothing has happened yet are left out, and tiles of stages at rest.
+    const isIdle = (b, address) => address !== barrierHere && !b.phase && !b.arrived.length && !b.waiting.size;
+    const inUse = array => !this.folded || [...barriers].some(([address, b]) => rangeAt([array], address) && !isIdle(b, address));
+    const names = ofCluster ? [of.name] : [...new Set(arrays.filter(inUse).map(({ name }) => name))];
     const stageHere = ofCluster ? Math.max(0, (last - of.begin) / 8 || 0) : 0;
     const at = (name, rank, stage) => {
       const array = arrays.find(each => each.name === name && each.rank === rank);
@@ -47,8 +50,9 @@ addMethods(View, {
     const count = Math.max(0, ...arrays.map(array => array.bytes / 8)), rows = [];
     for (const label of ofCluster ? ranks : Array.from({ length: count }, (_, stage) => stage)) {
       const addresses = names.map(name => ofCluster ? at(name, label, stageHere) : at(name, 0, label));
-      const cells = [...addresses.map(cell), boxes(addresses), reads(addresses)];
-      const marked = barrierHere === undefined ? -1 : addresses.indexOf(barrierHere);
+      const marked = barrierHere === undefined ? -1 : addresses.indexOf(barrierHere), reading = reads(addresses);
+      const moves = marked >= 0 || reading || addresses.some(address => (loads.get(address) || []).some(load => underWay.has(load)));
+      const cells = [...addresses.map(cell), !this.folded || moves ? boxes(addresses) : "", reading];
       const equal = rows.find(row => marked < 0 && row.marked < 0 && row.cells.join() === cells.join());
       if (equal) equal.labels.push(label);
       else rows.push({ labels: [label], cells, marked });
