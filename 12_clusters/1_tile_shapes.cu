@@ -5,7 +5,7 @@
 //    16384 x 64    tiles of 64 x 128: 256, half of each outside of C
 //                  tiles of 128 x 64: 128, whole
 //
-// Where N is no multiple of 4, TMA can't store C. Then accumulators go there straight from
+// Where N is not a multiple of 4, TMA can't store C. Then accumulators go there straight from
 // registers: four lanes hold eight adjacent elements of a row, whose stores L2 merges.
 //
 // Changed:  (after 11) the tile scheduler and the epilogue come from headers, and the host divides;

@@ -27,7 +27,7 @@ CUtensorMap tensor_map(const T* matrix, int rows, int columns, int box_rows, int
                                       : CU_TENSOR_MAP_SWIZZLE_NONE;
     struct {
         CUtensorMap map;
-    } local;  // because GCC may place the returned object at no multiple of 64
+    } local;  // because GCC may place the returned object at an address that is not a multiple of 64
     if (cuTensorMapEncodeTiled(&local.map, type, 2, const_cast<T*>(matrix), dims, strides, box,
                                ones, CU_TENSOR_MAP_INTERLEAVE_NONE, kind,
                                CU_TENSOR_MAP_L2_PROMOTION_NONE,

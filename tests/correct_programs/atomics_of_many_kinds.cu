@@ -1,4 +1,4 @@
-// A histogram in shared memory, a largest float by compare-and-swap, and a lock that one thread a block takes.
+// A histogram in shared memory, a largest float by compare-and-swap, and a lock that one thread of each block takes.
 #include <cstdio>
 __device__ float largest = -1;
 __device__ int lock = 0, guarded = 0;

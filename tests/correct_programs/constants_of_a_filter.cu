@@ -1,4 +1,4 @@
-// A filter and its settings lie in constant memory, and the halo of a tile is loaded by some threads twice.
+// A filter and its settings lie in constant memory, and some threads load two elements of a tile with its halo.
 #include <cstdio>
 constexpr int kRadius = 3, kTile = 64;
 struct Settings {

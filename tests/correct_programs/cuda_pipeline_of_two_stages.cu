@@ -1,4 +1,4 @@
-// Each block copies the next piece by a cuda::pipeline while it adds up the present one.
+// Each block copies the next piece by a cuda::pipeline while it adds up the current one.
 #include <cooperative_groups.h>
 #include <cuda/pipeline>
 

@@ -1,4 +1,4 @@
-// Loads of float4 with a rest of single elements, and arithmetic on pairs of halves.
+// Loads of float4 with single elements for the remainder, and arithmetic on pairs of halves.
 #include <cuda_fp16.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// The kernel reads and writes the host's pinned memory without a copy; a flag tells the host to look after it.
+// The kernel reads and writes the host's pinned memory without a copy; the host waits for the stream.
 #include <cstdio>
 __global__ void square(const int* in, int* out, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,4 +1,4 @@
-// Each thread has a generator of its own, whose state it keeps between two launches; a hash wraps on purpose.
+// Each thread has its own generator, whose state it keeps between two launches; a hash overflows on purpose.
 #include <curand_kernel.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// One dynamic array is cut into parts of several types; after the sort its first part serves for counters.
+// One dynamic array is cut into parts of several types; after the sort its first part holds counters.
 #include <cstdio>
 __global__ void sort(const int* in, int* out, int* steps, int n) {
     extern __shared__ __align__(16) unsigned char memory[];

@@ -1,4 +1,4 @@
-// A pitched array for each of two states, exchanged on the host, and rows copied by cudaMemcpy2D.
+// A pitched array for each of two states, swapped on the host, and rows copied by cudaMemcpy2D.
 #include <cstdio>
 #include <utility>
 __global__ void life(const char* from, size_t from_pitch, char* to, size_t to_pitch, int width,

@@ -1,4 +1,4 @@
-// Classes own the memory, and views of it, with an operator() for both sides, go to the kernel by value.
+// Classes own the memory, and views of it, with an operator() for host and device, are passed to the kernel by value.
 #include <cstdio>
 #include <vector>
 template <class T>

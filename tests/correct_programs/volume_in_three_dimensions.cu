@@ -1,4 +1,4 @@
-// A 3D grid of 3D blocks, cudaMemset for bytes, cudaFuncSetAttribute for a large tile, and reuse after a reset.
+// A 3D grid of 3D blocks, cudaMemset for bytes, cudaFuncSetAttribute for a large tile, and cudaDeviceReset().
 #include <cstdio>
 __global__ void blur(const float* in, float* out, int nx, int ny, int nz) {
     extern __shared__ float tile[];

@@ -1,4 +1,4 @@
-// Products of tensor cores out of padded tiles in shared memory, four warps a block, with cuBLAS to compare.
+// WMMA with operands from padded tiles in shared memory, four warps a block, compared with cuBLAS.
 #include <cublas_v2.h>
 #include <cuda_fp16.h>
 #include <mma.h>

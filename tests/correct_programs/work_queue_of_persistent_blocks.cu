@@ -1,4 +1,4 @@
-// Blocks take pieces of work from a counter until none is left; thread 0 passes the number on in shared memory.
+// Blocks take work items from an atomic counter until none is left; thread 0 broadcasts the number through shared memory.
 #include <cstdio>
 __global__ void work(int* counter, const int* lengths, int pieces, int* sums) {
     __shared__ int piece, sum;

@@ -1,4 +1,4 @@
-// The kernel hangs on some GPUs, though every thread meets a __syncthreads().
+// The kernel hangs on some GPUs, though every thread reaches a __syncthreads().
 // Seen: hangs
 // Cause: the barrier stands in both branches of an if: some threads of a block take one, the others the other.
 // Source: http://stackoverflow.com/questions/14340938

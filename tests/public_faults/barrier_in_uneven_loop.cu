@@ -1,4 +1,4 @@
-// The kernel hangs as soon as n is no multiple of the block.
+// The kernel hangs as soon as n is not a multiple of the block.
 // Seen: hangs
 // Cause: a __syncthreads() stands in a loop that some threads of the block run once more than others.
 // Source: https://github.com/csarofeen/pytorch/issues/893

@@ -1,4 +1,4 @@
-// The total of all blocks is too small now and then, though a __syncthreads() stands before it is formed.
+// The total of all blocks is too small now and then, though a __syncthreads() comes before the addition.
 // Seen: differs
 // Cause: __syncthreads() waits for the threads of its block alone, and a block reads what another one writes.
 // Source: own

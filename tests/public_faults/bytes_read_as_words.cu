@@ -1,6 +1,6 @@
 // Some threads read words that are shifted by a byte or more.
 // Seen: wrong_result
-// Cause: a pointer to bytes is cast to one of 32-bit words at an address that is no multiple of 4.
+// Cause: a pointer to bytes is cast to one of 32-bit words at an address that is not a multiple of 4.
 // Source: https://forums.developer.nvidia.com/t/char-to-uint32-t-pointer-recasting-oddity-single-thread-exhibits-different-behavior-then-others/25769
 // Says: misaligned
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The last rows and columns of C are never correct if the size is no multiple of 16.
+// The last rows and columns of C are never correct if the size is not a multiple of 16.
 // Seen: wrong_product
 // Cause: the number of blocks is rounded down, so that no block computes the edge.
 // Source: https://github.com/NVIDIA/cuda-samples/issues/411

@@ -1,4 +1,4 @@
-// The result has inf and NaN as soon as the tile of K gets larger.
+// The result has inf and NaN as soon as the k-tile gets larger.
 // Seen: differs
 // Cause: the epilogue stores C in the shared memory of A's tile, and no barrier keeps it from threads that still read.
 // Source: https://github.com/KnowingNothing/MatmulTutorial/issues/13

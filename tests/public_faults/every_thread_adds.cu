@@ -1,4 +1,4 @@
-// My dot product returns another number at each run.
+// My dot product returns a different number in each run.
 // Seen: differs
 // Cause: all threads add to one shared variable without atomicAdd(), so that additions are lost.
 // Source: http://pullrequest.ru/11529102/produkt-cuda-dot-daet-nepravilnye-rezultaty

@@ -1,6 +1,6 @@
 // With mma.m16n8k16 and my own stores, the rows of every tile come out in the wrong order.
 // Seen: wrong_product
-// Cause: registers 0 and 1 of a lane are of row g, 2 and 3 of row g + 8; the store has them the other way.
+// Cause: registers 0 and 1 of a lane belong to row g, 2 and 3 to row g + 8; the store swaps the two.
 // Source: own
 // Says: rows i and i + 8 of C are exchanged
 #define MULTIPLES 16, 8, 16

@@ -1,4 +1,4 @@
-// A loop over all elements with a grid's stride crashes, for arrays of about 2^31 elements alone.
+// A grid-stride loop crashes, but only for arrays of about 2^31 elements.
 // Seen: crashes
 // Cause: the last i + stride exceeds the largest int before it is compared with n, and becomes negative.
 // Source: https://github.com/pytorch/pytorch/pull/24818

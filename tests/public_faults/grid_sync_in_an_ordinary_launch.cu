@@ -1,6 +1,6 @@
 // The kernel with grid.sync() stops with "unspecified launch failure".
 // Seen: fails
-// Cause: it is launched by <<<>>>, and only a cooperative launch can wait for the whole grid.
+// Cause: it is launched by <<<>>>, and grid.sync() needs a cooperative launch.
 // Source: https://github.com/inducer/pycuda/issues/253
 // Says: grid.sync() in an ordinary launch
 // Says: cudaLaunchCooperativeKernel()

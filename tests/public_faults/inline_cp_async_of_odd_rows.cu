@@ -1,4 +1,4 @@
-// cp.async.cg ends with a misaligned address, but only if the rows are no multiple of four floats.
+// cp.async.cg ends with a misaligned address, but only if the rows are not a multiple of four floats.
 // Seen: crashes
 // Cause: .cg copies 16 bytes from multiples of 16; rows of 6 floats begin at multiples of 8.
 // Source: https://github.com/csarofeen/pytorch/pull/2482

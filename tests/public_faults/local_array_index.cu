@@ -1,6 +1,6 @@
 // A histogram of a few classes changes numbers that the kernel never writes.
 // Seen: wrong_result
-// Cause: the data hold a class more than a thread's local array has counters.
+// Cause: the data hold one class more than a thread's local array has counters.
 // Source: own
 // Says: index 4 of 'int [4]' in counts[classes[i]]
 #include <cstdio>

@@ -1,6 +1,6 @@
 // With 1 as the first parity of the producer's wait it works, and with 0 it loops forever. Why?
 // Seen: hangs
-// Cause: the buffers are empty at first, and nobody says so: a wait for parity 1 passes the first round.
+// Cause: no consumer has arrived when the first round begins; a wait for parity 1 returns at once there.
 // Source: https://github.com/Dao-AILab/flash-attention/issues/1317
 // Says: none of 2 arrivals has been made
 // Says: one of the waits must let the first round pass, and a wait for parity 1 does

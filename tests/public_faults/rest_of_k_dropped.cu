@@ -1,6 +1,6 @@
 // The product is wrong for K = 24, with no error and no warning; multiples of 16 are correct.
 // Seen: wrong_product
-// Cause: the loop runs over K / 16 whole tiles, and leaves out the rest of K.
+// Cause: the loop runs over K / 16 whole tiles, and leaves out the remainder of K.
 // Source: https://github.com/tile-ai/tilelang/issues/2381
 // Says: each of these sums has no product at all
 // Says: wrong unless K is a multiple of 16

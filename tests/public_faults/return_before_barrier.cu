@@ -1,4 +1,4 @@
-// The last rows and columns are wrong if the size is no multiple of the tile: is a return before __syncthreads() safe?
+// The last rows and columns are wrong unless the size is a multiple of the tile: is a return before __syncthreads() safe?
 // Seen: wrong_product
 // Cause: threads outside C return before they load their part of the tiles; only threads with nothing left to load may.
 // Source: http://stackoverflow.com/questions/6666382

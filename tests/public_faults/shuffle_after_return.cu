@@ -1,4 +1,4 @@
-// The sum of a warp is wrong, or differs between runs, if n is no multiple of 32.
+// The sum of a warp is wrong, or differs between runs, if n is not a multiple of 32.
 // Seen: wrong_result
 // Cause: lanes without data return first, and __shfl_xor_sync() reads the value of a lane that has returned.
 // Source: own

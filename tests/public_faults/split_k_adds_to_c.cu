@@ -1,4 +1,4 @@
-// Each block adds its part of K to C, and the result is the old one plus the new one.
+// Each block adds the sum of its slice of K to C, and the result is the old one plus the new one.
 // Seen: unset
 // Cause: nobody sets C to zero before the blocks add to it.
 // Source: https://github.com/ORNL/HeCBench/pull/289

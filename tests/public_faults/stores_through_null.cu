@@ -1,4 +1,4 @@
-// The program runs to its end, but the kernel has stored nothing, and I look at no errors.
+// The program runs to its end, but the kernel has stored nothing, and I check no errors.
 // Seen: fails
 // Cause: the kernel's pointer is null, because nothing was allocated for it.
 // Source: own

@@ -1,6 +1,6 @@
 // The sum is a huge negative number, or correct in one build and wrong in the next.
 // Seen: unset
-// Cause: the variable in which a thread adds up is never set to 0.
+// Cause: the variable in which a thread accumulates is never set to 0.
 // Source: https://github.com/llvm/torch-mlir/pull/65
 // Says: uninitialised variable
 #include <cstdio>

@@ -1,6 +1,6 @@
 // cudaMemcpyToSymbol fails with "invalid device symbol".
 // Seen: fails
-// Cause: it gets a pointer to the variable, and takes the variable itself.
+// Cause: it is passed a pointer to the variable, but takes the variable itself.
 // Source: https://github.com/bakks/virginian/issues/1
 // Says: takes a __device__ or __constant__ variable, not its address or name
 #include <cstdio>

@@ -1,4 +1,4 @@
-// A ring of two tiles: the first results are garbage, and then an arrival too many ends the kernel.
+// A circular buffer of two tiles: the first results are garbage, and then an arrival too many ends the kernel.
 // Seen: hopper
 // Cause: each wait asks for parity 1, so it is over at once in the phases with parity 0, such as the first.
 // Source: https://github.com/facebookexperimental/CUTracer/pull/106

@@ -1,6 +1,6 @@
 // The second kernel sorts half-written data, once in a thousand runs.
 // Seen: stale
-// Cause: it is launched in another stream than the kernel that writes its input, and nothing orders the two.
+// Cause: it is launched in a different stream from the kernel that writes its input, and nothing orders the two.
 // Source: https://github.com/sony/nnabla-ext-cuda/pull/188
 // Says: race between streams
 // Says: cudaStreamWaitEvent() or a synchronisation is missing

@@ -1,6 +1,6 @@
 // Bank conflicts are gone with rows of 17 elements, and so are the correct results of WMMA.
 // Seen: wrong_product
-// Cause: ldm must be a multiple of 8 for half; a padding of one element does not keep that.
+// Cause: ldm must be a multiple of 8 for half; with a padding of one element it is not.
 // Source: own
 // Says: ldm is 17, not a multiple of 8
 #include <mma.h>
