@@ -6,7 +6,7 @@
 //
 //        C       1 0 0 0 0 0 0 0 0 0 0 0 . . . 0 0 0 0 0|         23 bits of a float
 //        p[0]      1 0 1 1 0 1 0 0 1 1 1 . . . 1 0 1 1 0|0 1 1    and some extra ones,
-//        p[1]                    1 1 0 1 . . . 0 1 0 0 1|1 0      behind which all is lost
+//        p[1]                    1 1 0 1 . . . 0 1 0 0 1|1 0      below which all is lost
 #include <mma.h>
 
 #include <cmath>
@@ -174,7 +174,7 @@ std::string where_c_is_added(const Instruction& by) {
     return where;
 }
 
-// 1 + 2^-n - 1: 2^-n vanishes if it lies behind the bits that are kept.
+// 1 + 2^-n - 1: 2^-n vanishes if it lies below the bits that are kept.
 int bits_kept(const Instruction& by) {
     std::printf("  1 + 2^-n - 1, n = 20 to 28:  ");
     int bits = 0;
@@ -184,7 +184,7 @@ int bits_kept(const Instruction& by) {
         std::printf(sum != 0 ? " 2^%g" : " %g", sum != 0 ? std::log2(sum) - kOne : 0);
     }
     std::printf(
-        "\n      %d bits are kept behind the largest addend's first: a float's 23 and %d extra\n",
+        "\n      %d bits are kept below the largest addend's leading bit: a float's 23 and %d extra\n",
         bits, bits - 23);
     return bits;
 }

@@ -53,8 +53,8 @@ struct Arithmetic {
 
 constexpr Arithmetic kFp32 = {"FP32", &Limits::fp32_gflops, 16777216.0, 0x1p-24};
 constexpr Arithmetic kHalf2 = {"FP16 pairs", &Limits::half2_gflops, 2048.0, 0x1p-11};
-// A tensor core adds t products and C at once. It truncates each of them behind the 23rd bit of the
-// largest (later ones behind the 24th or 25th), which costs all but the largest up to 2^-23 of it,
+// A tensor core adds t products and C at once. It truncates each of them below the 23rd bit of the
+// largest (later ones below the 24th or 25th), which costs all but the largest up to 2^-23 of it,
 // and the sum again: t + 1 times 2^-23 at most, where the bound has t times 2^-22. Subnormal factors
 // may lose more. Source: emulator/include/tensor_core.h.
 constexpr Arithmetic kTensor = {"tensor cores", &Limits::tensor_gflops, 16777216.0, 0x1p-22,

@@ -34,8 +34,8 @@ void run_ends_only(int sm_count, uint64_t accesses = 0, bool single = false);
 // Whether that limit has ended a launch since it was set.
 bool ended_early();
 
-// The architecture to emulate, whose fragments have another layout and whose tensor cores add
-// otherwise: 70, 75, 80 (86 and 89, too) or 90 (default; also for later ones).
+// The architecture to emulate, whose fragments have another layout and whose tensor cores round
+// differently: 70, 75, 80 (86 and 89, too) or 90 (default; also for later ones).
 void set_architecture(int sm);
 
 // Whether launches are traced. True in a program whose .cu file was compiled for tracing, until it
@@ -70,7 +70,7 @@ struct Counts {
     // Races, uninitialised reads, divergence: a line each (a deadlock has more lines); at most 20,
     // then "... and N more".
     std::vector<std::string> problems;
-    // What may be a mistake, or meant so: unordered stores of the same value, sums in half that
+    // What may be a mistake, or intended: unordered stores of the same value, sums in half that
     // stagnate, a cudaMalloc for more memory than there is.
     std::vector<std::string> notes;
 };

@@ -10,7 +10,7 @@ namespace random_operands {
 
 using emulator::tensor_core::Type;
 
-// Of a format of A and B: the bits of its exponent, of its significand behind the point, and all.
+// Of a format of A and B: the bits of its exponent, of its fraction, and all.
 struct Format {
     int exponent, significand, bits;
     __host__ __device__ uint32_t sign() const { return 1u << (exponent + significand); }

@@ -59,10 +59,10 @@ std::string describe_array(const void* pointer) {
                    ? "an array of " + std::to_string(a->end - a->begin) + " bytes"
                    : "the last " + std::to_string(a->end - address) + " of an array of " +
                          std::to_string(a->end - a->begin) + " bytes";
-    if (const Freed* const f = find_freed(address)) return "memory that is " + freed_by(*f);
+    if (const Freed* const f = find_freed(address)) return "memory that was " + freed_by(*f);
     if (const Allocation* const a = find_beside(address))
         return "memory outside an array of " + std::to_string(a->end - a->begin) + " bytes";
-    return "no device memory";
+    return "memory that is not device memory";
 }
 
 const char* kind_name(Memory kind) {

@@ -64,7 +64,7 @@ struct Operation {
 constexpr size_t kMost = 1000;  // operations that are kept
 // Never destroyed, because a program may still free memory when it ends.
 std::vector<Operation>& earlier = *new std::vector<Operation>;  // the host has not waited for them
-// Those of them that the present operation does not come after.
+// Those of them that the current operation does not come after.
 std::vector<const Operation*>& unordered = *new std::vector<const Operation*>;
 // One of `unordered`: the launch before in the stream, if the present one may begin before it has
 // ended. A thread comes after it once it has called cudaGridDependencySynchronize().
@@ -76,10 +76,10 @@ std::map<cudaEvent_t, Known>& events = *new std::map<cudaEvent_t, Known>;
 Known& host = *new Known;
 std::vector<cudaStream_t>& non_blocking = *new std::vector<cudaStream_t>;
 cudaStream_t current = nullptr;
-bool has_stream = false;  // whether the present call names its stream
+bool has_stream = false;  // whether the current call names its stream
 std::string& current_place = *new std::string;  // of that call, or ""
 Operation& now = *new Operation;
-// The operations of `unordered` that were reported with the present one; and all pairs of calls
+// The operations of `unordered` that were reported with the current one; and all pairs of calls
 // that were reported.
 std::vector<const Operation*>& reported_with_now = *new std::vector<const Operation*>;
 std::set<std::string>& reported = *new std::set<std::string>;
@@ -164,7 +164,7 @@ void report(const Operation& then, trace::Kind kind_then, uint16_t site_then, tr
                    "synchronisation is missing)"));
 }
 
-// Reports the earlier copies that conflict with the present access.
+// Reports the earlier copies that conflict with the current access.
 void check_copies(uintptr_t begin, uintptr_t end, trace::Kind kind, uint16_t site) {
     for (const Operation* const o : unordered)
         if (!o->launch && o->touches(begin, end) && (o->writes || kind != trace::kRead))

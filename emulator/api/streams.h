@@ -27,7 +27,7 @@ namespace emulator::streams {
 
 bool is_default(cudaStream_t stream);
 bool is_blocking(cudaStream_t stream);  // not created with cudaStreamNonBlocking
-bool in_a_stream();  // whether the present call names its stream
+bool in_a_stream();  // whether the current call names its stream
 std::string place_in_stream();  // "mine.cu:31" of that call, or ""
 // A copy, or a fill (from is null), as the next operation of the current stream. caller: the return
 // address of the call. host_waits: the copy has ended when the call returns.

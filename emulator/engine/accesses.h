@@ -48,7 +48,7 @@ bool note(unsigned thread, const void* address, int bytes, trace::Kind kind, con
 // The same for a row of a bulk copy, which is not counted.
 void note_bulk(unsigned thread, const void* address, size_t bytes, trace::Kind kind,
                const void* pc);
-// Only the bounds.
+// Checks only the bounds.
 void check_bulk(const void* address, size_t bytes, trace::Kind kind, const void* pc);
 // The same for an access by the kernel's compiled code. aligned: the address must be a multiple of
 // `bytes`. whole: it is not a piece of a larger one.

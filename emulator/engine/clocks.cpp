@@ -18,7 +18,7 @@ namespace {
 
 unsigned actors() { return run.threads + unsigned(state.agents.size()); }
 
-// Takes the later of each two clocks. Inlined, it is vectorised.
+// Takes the element-wise maximum. Inlined, it is vectorised.
 inline void join(uint32_t* into, const uint32_t* from, unsigned count) {
     for (unsigned i = 0; i < count; ++i) into[i] = std::max(into[i], from[i]);
 }

@@ -1,9 +1,9 @@
 // Vector clocks, which say whether one access comes before another (happens-before).
 //
 // Every access gets its thread's clock, a number that changes when the thread passes a
-// synchronisation. For each other thread, a thread knows up to which clock that thread's accesses
-// come before its own. A block barrier orders everything, so it needs no vector: it raises `base`,
-// the clock that every thread knows of every other.
+// synchronisation point. For each other thread, a thread knows up to which clock that thread's
+// accesses come before its own. A block barrier orders everything, so it needs no vector: it raises
+// `base`, the clock that every thread knows of every other.
 #pragma once
 
 #include <algorithm>

@@ -21,7 +21,7 @@ struct Overflow {
 
 namespace overflows {
 void begin_launch();
-void note(const Overflow& overflow);  // in a program that may mean it
+void note(const Overflow& overflow);  // in a program that may rely on it
 const Overflow* last();  // the running thread's last one that was noted in this launch, or null
 }  // namespace overflows
 

@@ -1,9 +1,9 @@
-// The addresses by which PTX names shared memory: 32-bit numbers.
+// Addresses in PTX's .shared state space: 32-bit numbers.
 //
 // On a GPU they are offsets in a block's shared memory. Its first 1024 bytes belong to the system
 // (cudaDeviceProp::reservedSharedMemPerBlock), and so the kernel's own memory begins at 1024. Here
 // dynamic memory does, and a static array, which is a variable anywhere in the program, gets the
-// next free numbers when its address is first asked for. An address and its number are alike modulo
+// next free numbers when its address is first asked for. An address and its number are congruent modulo
 // 1024, because a swizzle depends on these bits.
 
 #include "emulator/engine/shared_window.h"
@@ -16,7 +16,7 @@
 namespace emulator {
 namespace {
 
-constexpr uint32_t kAlike = 1024;
+constexpr uint32_t kPeriod = 1024;
 
 struct StaticArray {
     uintptr_t begin;
@@ -37,8 +37,8 @@ const StaticArray* find_array(uintptr_t address) {
     const uint32_t free = arrays.empty() ? kFirstShared + uint32_t(own_bytes())
                                          : uint32_t(arrays.back().number + arrays.back().bytes);
     // The swizzle of a small array, such as an mbarrier, does not matter.
-    const uint32_t alike = symbol->size < 128 ? 16 : kAlike;
-    const uint32_t number = free + uint32_t(symbol->begin - free) % alike;
+    const uint32_t period = symbol->size < 128 ? 16 : kPeriod;
+    const uint32_t number = free + uint32_t(symbol->begin - free) % period;
     arrays.push_back({symbol->begin, symbol->size, number});
     return &arrays.back();
 }

@@ -1,4 +1,4 @@
-// The addresses by which PTX names shared memory: 32-bit numbers.
+// Addresses in PTX's .shared state space: 32-bit numbers.
 #pragma once
 
 #include <cstdint>

@@ -118,7 +118,7 @@ uintptr_t divided_at;
     std::string line = find_lines({place.code()})[0];
     if (line.empty()) line = "in " + kernel_name();
     fail("integer division by zero: " + line + " (" + block_name() + ", " +
-         thread_name(current_thread) + "): a GPU goes on, with a number that means nothing");
+         thread_name(current_thread) + "): a GPU goes on with an undefined result");
     std::abort();  // not reached
 }
 void divided([[maybe_unused]] void* context) {

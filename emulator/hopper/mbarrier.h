@@ -29,7 +29,7 @@ struct Mbarrier {
     int64_t bytes = 0;
     uint32_t phase = 0;
     // What a wait for the last complete phase comes after, and the copies that completed that phase
-    // and that no thread has waited for yet. Then the same of the present phase.
+    // and that no thread has waited for yet. Then the same of the current phase.
     Sync complete, arriving;
     std::vector<TensorCopy> unseen, landed;
     // Its agent's clocks at the ends of the last phase and of the one before.

@@ -231,7 +231,7 @@ std::string bytes_of(const Mbarrier& b) {
 
 std::string state_of(const Mbarrier& b, unsigned waiting, const Mbarriers& all) {
     const std::string stale = stale_wait(b, {}), bytes = bytes_of(b);
-    return ", set up" + at_site(b.site) + ": phase " + std::to_string(b.phase) + ", " +
+    return ", initialised" + at_site(b.site) + ": phase " + std::to_string(b.phase) + ", " +
            counted(waiting, "thread") + " waiting; " + arrivals_of(b) + missing_of(b, all) +
            (bytes.empty() ? "" : "; ") + bytes + (stale.empty() ? "" : "; " + stale);
 }

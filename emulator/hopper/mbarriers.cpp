@@ -214,7 +214,7 @@ void end_block() {
         publish(b.landed, b.arriving);
         if (b.bytes == 0) continue;
         report_problem("the block ends, but phase " + std::to_string(b.phase) + " of " +
-                       name_of(b) + " is not complete: " + bytes_of(b) + " (set up" +
+                       name_of(b) + " is not complete: " + bytes_of(b) + " (initialised" +
                        at_site(b.site) + ", " + block_name() + ")");
     }
 }
@@ -311,7 +311,7 @@ void mbarrier_init(uint64_t* memory, int arrivals, const char* file, int line) {
     if (!is_new)
         misuse_by(
             current_thread,
-            "mbarrier_init: " + name_of(place->second) + " is set up already before this call",
+            "mbarrier_init: " + name_of(place->second) + " is already initialised before this call",
             file, line, "by that" + at_site(place->second.site));
     *memory = mark(memory);
     if (record::on)

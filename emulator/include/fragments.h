@@ -19,7 +19,7 @@ struct Place {
 struct ElementMap {
     ElementMap(char operand, const char* lanes, const char* elements);
     Place at[32][16];
-    // Each 8x8 block with its rows and columns exchanged (16-bit elements).
+    // Each 8x8 block transposed (16-bit elements).
     Place transposed[32][16];
 };
 

@@ -1,13 +1,13 @@
 // What a tensor core computes: D = C + A * B, of floating-point numbers, bit for bit.
 //
-// A tensor core adds no two numbers at a time. It adds a group of products and C at once, as
+// A tensor core does not add numbers one by one. It adds a group of products and C at once, as
 // fixed-point numbers:
 //
 //   1. A product keeps all bits of its significand, which is below 4, and its exponent is the sum
 //      of its factors' exponents. It is not normalised: 1.5 * 1.5 has exponent 0 and significand
 //      2.25. The exponent of a subnormal number is that of the smallest normal one.
 //   2. The largest exponent of the group's products and of C counts; a zero has no exponent.
-//      Every addend is shifted right until it has this exponent, and what falls off behind
+//      Every addend is shifted right until it has this exponent, and what falls off below
 //      `fraction` bits is lost: each is truncated, toward zero.
 //   3. The sum is exact. A float D truncates it to 24 bits (to 14 for wgmma of FP8), toward zero; a
 //      half D rounds it once, to nearest even. D may be subnormal. A sum of zero is +0, even if all
@@ -35,12 +35,12 @@ enum class Type { f16, bf16, tf32, e4m3, e5m2 };  // of A and B
 
 struct Rules {
     int products;  // that are added at once, together with C
-    int fraction;  // bits of an addend that are kept, behind those of the largest exponent
+    int fraction;  // bits of an addend that are kept below the leading bit of the largest exponent
     int least_operand;  // the exponent of a subnormal element of A or B
     bool half;  // C and D are of half, else of float
     int integer;  // bits of the sum's integer part: room for f16's products and C, each below 4
 
-    // D's: bits of the significand behind the point, the exponents of a subnormal one and of the
+    // D's: fraction bits of the significand, the exponents of a subnormal one and of the
     // largest one.
     int kept() const { return half ? 10 : std::min(fraction, 23); }
     int least() const { return half ? -14 : -126; }

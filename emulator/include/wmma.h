@@ -200,7 +200,7 @@ EMULATOR_UNTRACED void multiply(const WarpCall& call, FragmentKind& kind_a, Frag
         misuse("bmma_sync: there is no AND on sm_" + std::to_string(architecture()), call.file,
                call.line);
     if constexpr (std::is_same_v<Sum, float>) {
-        // nvcc 13.0 makes instructions of 4 k of a product of tf32, for sm_80 and for sm_90.
+        // nvcc 13.0 splits a product of tf32 into instructions of k = 4, for sm_80 and for sm_90.
         constexpr int step = std::is_same_v<T, tf32> ? 4 : k;
         for (int first = 0; first < k; first += step)
             tensor_core_multiply(

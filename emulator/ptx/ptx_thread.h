@@ -15,7 +15,7 @@ public:
         : statement(statement), program(program), slots_(slots) {}
     void run();
 
-    [[noreturn]] void refuse(const std::string& why) const;  // in the present instruction
+    [[noreturn]] void refuse(const std::string& why) const;  // in the current instruction
 
     // The value of an argument as that type has it, in the lowest bits. write() stores one.
     uint64_t bits(const PtxArgument& argument, const PtxType& type) const;

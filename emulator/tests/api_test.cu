@@ -98,7 +98,7 @@ TEST_F(Api, MemoryIsFreedByItsCall) {
         if (right) {
             EXPECT_EQ(right(pointer), cudaSuccess);
             EXPECT_NE(right(pointer), cudaSuccess);
-            expect_some({pointer == own.data() ? "fails" : "fails..memory that is freed"});
+            expect_some({pointer == own.data() ? "fails" : "fails..memory that was freed"});
         }
 }
 
@@ -120,8 +120,9 @@ TEST_F(Api, CallsThatFail) {
     cudaEventRecord(events[1]);
     cudaStreamCreate(&stream);
     cudaFree(&ms);  // @host
-    expect_failure({call_at("cudaFree", "host") + "invalid argument: no device memory"},
-                   cudaErrorInvalidValue);
+    expect_failure(
+        {call_at("cudaFree", "host") + "invalid argument: memory that is not device memory"},
+        cudaErrorInvalidValue);
     cudaFree(d.data + 1);  // @inside
     expect_failure({call_at("cudaFree", "inside") + "..the last 99 of an array of 100 bytes"},
                    cudaErrorInvalidValue);
@@ -290,7 +291,7 @@ TEST_F(Api, CopiesThatFail) {
                       "the host's and the source the device's");
     cudaFree(d.data);  // @freed
     error = cudaMemset(d.data, 0, 1);
-    expect(error, "1 bytes in memory that is freed.." + (at.empty() ? at : at + "freed"));
+    expect(error, "1 bytes in memory that was freed.." + (at.empty() ? at : at + "freed"));
     d.data = nullptr;
 }
 
@@ -321,7 +322,7 @@ TEST_F(Api, CopiesWithoutADirection) {
     }
     cudaFreeHost(pinned);
     cudaMemcpy(pinned, host, 1, cudaMemcpyDefault);
-    expect_failure({"1 bytes to memory that is freed"}, cudaErrorInvalidValue);
+    expect_failure({"1 bytes to memory that was freed"}, cudaErrorInvalidValue);
 }
 
 TEST_F(Api, Rows) {

@@ -208,7 +208,7 @@ TEST_F(Clusters, Mistakes) {
           "uninitialised shared memory: @read"}},
         {kOwnRankAlone,
          {"deadlock: no thread of the cluster of block ..2 blocks of 64 threads, can go on: 128..\n"
-          "..of rank 1, set up at @init: phase 0, 64 threads waiting; its arrival has been made (thread 0 of rank 1 at "
+          "..of rank 1, initialised at @init: phase 0, 64 threads waiting; its arrival has been made (thread 0 of rank 1 at "
           "..); 1024 of the 2048 bytes that are expected by thread 0 of rank 1 at ..have arrived (by the "
           "cp_async_bulk_tensor at @multicast of its own rank alone)"}},
         {kNoArrive,

@@ -187,7 +187,7 @@ TEST_F(Fragments, ArchitecturesLackSome) {
 
 // ---- Traffic and races --------------------------------------------------------------------------
 
-__global__ void through_shared(float* out, bool written, bool sync, bool sync_behind) {
+__global__ void through_shared(float* out, bool written, bool sync, bool sync_after) {
     __shared__ __align__(32) float s[16 * 16];
     C<float> c;
     for (int i = threadIdx.x; written && i < 256; i += 32) s[i] = 2;  // @filled
@@ -195,7 +195,7 @@ __global__ void through_shared(float* out, bool written, bool sync, bool sync_be
     load_matrix_sync(c, s, 16, mem_row_major);  // @loaded
     if (sync) __syncwarp();
     store_matrix_sync(s, c, 16, mem_row_major);  // @stored
-    if (sync_behind) __syncwarp();
+    if (sync_after) __syncwarp();
     for (int i = threadIdx.x; i < 256; i += 32) out[i] = s[255 - i];  // @read_back
 }
 

@@ -120,11 +120,11 @@ TEST_F(Mbarriers, MistakesInARing) {
           "phase 1, 64 threads waiting..2048 bytes have arrived (by the cp_async_bulk_tensor at @load), but no "
           "mbarrier_arrive_expect_tx() expects any bytes"}},
         {kExpectTooLittle,
-         {"full[0], set up at @init_full: phase 0, 64 threads waiting; its arrival has been made (thread 0 at @expect); "
+         {"full[0], initialised at @init_full: phase 0, 64 threads waiting; its arrival has been made (thread 0 at @expect); "
           "1024 bytes have arrived (by the cp_async_bulk_tensor at @load), 512 more than the 512 bytes that are "
           "expected by thread 0 at @expect"}},
         {kExpectTooMuch,
-         {"full[0], set up at @init_full: phase 0, 64 threads waiting; its arrival has been made (thread 0 at @expect); "
+         {"full[0], initialised at @init_full: phase 0, 64 threads waiting; its arrival has been made (thread 0 at @expect); "
           "1024 of the 1040 bytes that are expected by thread 0 at @expect have arrived (by the cp_async_bulk_tensor "
           "at @load)"}},
         {kNoReadFence,
@@ -138,11 +138,11 @@ TEST_F(Mbarriers, MistakesInARing) {
           "@wait_full on mbarrier full[0]..for parity 0, was over at once"}},
         {kNoRelease, {"deadlock..64 threads..@wait_empty for phase 0 of mbarrier empty[0]"}},
         {kOneReleaseMissing,
-         {"empty[0], set up at @init_empty: phase 1, 1 thread waiting; 63 of 64 arrivals have been made (threads 0 to "
+         {"empty[0], initialised at @init_empty: phase 1, 1 thread waiting; 63 of 64 arrivals have been made (threads 0 to "
           "6 and 8 to 63 at @release); missing is that of thread 7 at @release, which was made in the phase before: "
           "thread 7 waits at @wait_full"}},
         {kTooManyArrivals,
-         {"empty[0], set up at @init_empty: phase 0, 1 thread waiting; 64 of 65 arrivals have been made (threads 0 to "
+         {"empty[0], initialised at @init_empty: phase 0, 1 thread waiting; 64 of 65 arrivals have been made (threads 0 to "
           "63 at @release), and nobody else has ever arrived: is the 65 of its mbarrier_init() more"}},
         {kReleaseTooEarly, late_load},
         {kNoWaitForRelease,
@@ -158,7 +158,7 @@ TEST_F(Mbarriers, MistakesInARing) {
          {"the block ends..no thread has waited for the cp_async_bulk_tensor at @load"}},
         {kWrongBarrier,
          {"cp_async_bulk_tensor: phase 0 of mbarrier full[0]..1024 bytes arrived: more arrive..at @load",
-          "mbarrier full[1], set up at @init_full: phase 0..; 0 of the 1024 bytes that are expected by thread 0 at "
+          "mbarrier full[1], initialised at @init_full: phase 0..; 0 of the 1024 bytes that are expected by thread 0 at "
           "@expect have arrived"}},
     };
     expect_each(all, run_sum);
@@ -172,9 +172,9 @@ TEST_F(Mbarriers, MistakesInARing) {
     expect_some(
         {"deadlock..thread 0 waits at @wait_empty for phase 0 of mbarrier empty[0]; "
          "threads 1 to 63 wait at @wait_full for phase 1 of mbarrier full[0]..\n"
-         "..mbarrier full[0], set up at @init_full: phase 1, 63 threads waiting; its arrival has "
+         "..mbarrier full[0], initialised at @init_full: phase 1, 63 threads waiting; its arrival has "
          "not been made; missing is that of thread 0 at @expect, which was made in the phase before: thread "
-         "0 waits at @wait_empty..mbarrier empty[0], set up at @init_empty: phase 0, 1 thread "
+         "0 waits at @wait_empty..mbarrier empty[0], initialised at @init_empty: phase 0, 1 thread "
          "waiting; none of 64 arrivals has been made"});
 }
 
@@ -284,7 +284,7 @@ TEST_F(Mbarriers, Misuse) {
     Device<uint64_t> global(2);
     const std::pair<Misuse, const char*> all[] = {
         {kTwice,
-         "mbarrier_init: mbarrier barriers[1] is set up already before this call at @twice..at @init"},
+         "mbarrier_init: mbarrier barriers[1] is already initialised before this call at @twice..at @init"},
         {kMisaligned, "mbarrier_init: ..multiple of 8 at @misaligned"},
         {kGlobalMemory, "mbarrier_init: ..not in shared memory at @global"},
         {kNoArrivals, "mbarrier_init: 0 arrivals..at @init"},
@@ -345,8 +345,8 @@ __global__ void in_dynamic_memory(Where where) {
 // Also in dynamic memory, where only the kernel knows which array lies where.
 TEST_F(Mbarriers, Names) {
     const std::pair<Where, const char*> all[] = {
-        {kInStruct, "mbarrier_init: mbarrier full[1] is set up already"},
-        {kByCast, "mbarrier_init: mbarrier empty[1] is set up already"},
+        {kInStruct, "mbarrier_init: mbarrier full[1] is already initialised"},
+        {kByCast, "mbarrier_init: mbarrier empty[1] is already initialised"},
         {kComputed, "mbarrier_init: the mbarrier computed + min(3, 8) at byte 536 of dynamic"},
     };
     for (const auto& [where, said] : all) {

@@ -157,8 +157,8 @@ __global__ void two_causes(Two two, int* out) {
     for (int i = 0; two == kInLoop && i < 2; ++i) {
         b[t] = i;  // @next_round
         __syncthreads();
-        a[t] = i;  // @behind
-        out[t] = a[63 - t];  // @behind_too
+        a[t] = i;  // @after
+        out[t] = a[63 - t];  // @after_too
         out[t] += b[63 - t];  // @last
     }
 }
@@ -211,7 +211,7 @@ TEST_F(Races, OfTwoMissingBarriersAreTwoReports) {
         two_causes<<<1, 64>>>(kInLoop, ints.data);
         all = reports();
         ASSERT_EQ(all.size(), 3u);
-        EXPECT_TRUE(has(all[1], "@behind") && has(all[1], "@behind_too")) << all[1];
+        EXPECT_TRUE(has(all[1], "@after") && has(all[1], "@after_too")) << all[1];
         EXPECT_TRUE(has(all[2], "@next_round") && has(all[2], "@last")) << all[2];
     });
 }

@@ -19,7 +19,7 @@ enum Mistake {
     kReadTooEarly,
     kWriteTooEarly,
     kOverwritten,
-    kOverwrittenBehindTheWait,
+    kOverwrittenAfterTheWait,
     kWarpElsewhere,
     kWarpMissing,
     kOtherOperands,
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(128) multiply(Mistake mistake, float* out) {
     if (mistake == kWaitTooLittle) ptx::wgmma_wait_group<2>();
     else if (mistake != kNoWait) ptx::wgmma_wait_group<0>();  // @wait
     ptx::warpgroup_fence_operand(d);
-    if (mistake == kOverwrittenBehindTheWait) B[thread / 2][thread % 2] = half(7);
+    if (mistake == kOverwrittenAfterTheWait) B[thread / 2][thread % 2] = half(7);
     if (mistake == kNoFenceAfterZeros) {
         d[1][1] = 0;
         ptx::wgmma_m64k16<half>(d, a, b);  // @again
@@ -105,7 +105,7 @@ TEST_F(Wgmma, Mistakes) {
     };
     in_every_order([] {
         EXPECT_TRUE(run(kNone));
-        EXPECT_TRUE(run(kOverwrittenBehindTheWait));  // complete for one warp, complete for all
+        EXPECT_TRUE(run(kOverwrittenAfterTheWait));  // complete for one warp, complete for all
         expect_silence();
     });
     for (const auto& [mistake, said] : all) {

@@ -55,7 +55,7 @@ bool is_readable(uintptr_t address) {
 
 }  // namespace
 
-// Looks for the block's begin from here backwards.
+// Searches backwards from here for the block's beginning.
 size_t extent_in_heap(const void* pointer) {
     const uintptr_t address = number(pointer);
     constexpr uintptr_t kStep = sizeof(Header), kPage = 4096, kMost = uintptr_t(1) << 30;

@@ -308,8 +308,8 @@ const MmaShape kM8n8k4_float = {"mma.m8n8k4", 70, 8, 8, 4, 4, 2,
     {'C', "m1 n2 -  -  m4", "n1 m2 n4"}};
 // clang-format on
 
-// Sums that no tensor core adds as tensor_core.h says are of the type Number, in the order of k:
-// those of integers and doubles, and those of m8n8k4, which sm_80 and later carry out by FFMA.
+// Sums for which tensor_core.h has no rules are of the type Number, in the order of k: those of
+// integers and doubles, and those of m8n8k4, which sm_80 and later carry out by FFMA.
 template <class Number>
 void mma(const WarpCall& call) {
     using Call = MmaCall<Number>;

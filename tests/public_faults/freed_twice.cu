@@ -3,7 +3,7 @@
 // Cause: an earlier cudaFree() of this pointer was meant for another array; the kernel between the two writes to freed memory.
 // Source: own
 // Says: freed (cudaFree at
-// Says: fails, invalid argument: memory that is freed
+// Says: fails, invalid argument: memory that was freed
 #include <cstdio>
 
 __global__ void fill(float* p) { p[threadIdx.x] = 1; }  // <- here

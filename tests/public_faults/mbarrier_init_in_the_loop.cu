@@ -1,8 +1,8 @@
 // The first tile arrives, and in the second round the kernel hangs or reads old data.
 // Seen: hangs
-// Cause: mbarrier_init() stands inside of the loop over the tiles, while the mbarrier is in use.
+// Cause: mbarrier_init() is inside the loop over the tiles, while the mbarrier is in use.
 // Source: https://sweetapi.com/biondizzle/nvfp4-megamoe-kernel/commits/commit/bd4f09d514a98472ddf550e444cbc2c033347498
-// Says: mbarrier full is set up already
+// Says: mbarrier full is already initialised
 #include "common/ptx/ptx.cuh"
 #include "common/tensor_map.h"
 __global__ void copy(const __grid_constant__ CUtensorMap map, float* out) {

@@ -2,7 +2,7 @@
 // Seen: unset
 // Cause: cudaMemset() gets the address of the pointer in place of the pointer, and fails.
 // Source: https://github.com/BBuf/how-to-optim-algorithm-in-cuda/pull/6
-// Says: fails, invalid argument: 4 bytes in no device memory
+// Says: fails, invalid argument: 4 bytes in memory that is not device memory
 // Says: adds to what nobody has written
 #include <cstdio>
 

@@ -143,7 +143,7 @@ def waves():
 
 def split():
     """A float as two halves, and their product beside an accumulator, each bit at the place of its weight."""
-    of_half, of_float, extra = 11, 24, 2  # significant bits; those that a tensor core keeps behind a float's
+    of_half, of_float, extra = 11, 24, 2  # significant bits; those that a tensor core keeps below a float's
     svg, largest, wide = Svg("What an accumulator keeps of a product"), 10, 388 / 35
 
     def bits(y, first, count, fill, text):
@@ -164,7 +164,7 @@ def split():
         if kept < 2 * of_half:
             bits(y + 30, -1 - kept, 2 * of_half - kept, "wait", "fall off")
     svg.text(20, 332, "A bit stands at the place of its weight. A tensor core of an H100 keeps")
-    svg.text(20, 348, f"{extra} bits behind those of a float, truncates, and adds.")
+    svg.text(20, 348, f"{extra} bits below those of a float, truncates, and adds.")
     return svg, "The rules: emulator/include/tensor_core.h."
 
 
