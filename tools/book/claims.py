@@ -24,13 +24,13 @@ FOLDER = ROOT / "docs/articles"
 VERDICTS = (
     "reproduced",
     "reproduced on an H200",
-    "otherwise on an H200",
+    "different on an H200",
     "corrected",
     "a slip",
     "by the guide",
     "quoted",
     "out of reach",
-    "beside",
+    "extra",
 )
 WRONG, NOT_RUN = ("corrected", "a slip"), ("a slip", "out of reach")
 ANCHOR = re.compile(r'(?m)^- (?:<a id="\w+"></a>)?\*\*(\d+\w*)\*\* · ')  # begins a row
