@@ -207,8 +207,8 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     const auto reduce = [&](const float(&acc)[kFragments][4], float(&sums)[kSums][4]) {
         const int owned = (kFragments - slice + kSplitK - 1) / kSplitK;  // may be 0
         // Waits until the warps of all CTAs that share this tile have read their reduction buffers.
-        // A CTA that adds up no fragment must not announce its bytes earlier: it announces none, so
-        // that its phase ends at once, and a slower warp would miss the end of the phase before.
+        // A CTA that adds up no fragment must not arrive earlier: it expects no bytes, so that its
+        // phase completes at once, and a slower warp would miss the end of the phase before.
         ptx::mbarrier_wait_parity(&shared.reduction_empty, parity ^ 1);
         if (threadIdx.x == 0)
             ptx::mbarrier_arrive_expect_tx(&shared.reduction_full,

@@ -2,7 +2,7 @@
 """Prints a list of shapes that nobody chose, in the form of --sizes: forty, the same for the same seed.
 
   random  M, N and K lie between 64 and 16384, evenly by their logarithms, as multiples of 8
-  users   of eight shapes five are layers of published models, one has odd sizes, one has few tiles and a deep K,
+  users   of eight shapes five are layers of published models, one has odd sizes, one has few tiles and a large K,
           and one is tall and narrow
   mixed   twenty of each
 

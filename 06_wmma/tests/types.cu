@@ -93,8 +93,8 @@ struct Problem {
             return low + int(bits() % unsigned(high - low + 1));
         };
         const auto sign = [&bits] { return bits() & 1 ? 1.0 : -1.0; };
-        // Sums in half stay below 2048. Where ints overflow, a column's products have one sign: a
-        // range once left is left.
+        // Sums in half stay below 2048. Where ints overflow, a column's products have one sign, so
+        // that a sum that has left int's range does not come back.
         const bool overflows = P::kOperation >= kWrap;
         const int low = overflows ? 0 : P::kHalfSums ? -8 : In::kLow;
         const int high = P::kHalfSums ? 8 : In::kHigh;

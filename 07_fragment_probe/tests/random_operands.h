@@ -59,7 +59,7 @@ enum Mode {
     kModes
 };
 
-// The product that is asked for: of which instruction, the how manieth, and in which mode.
+// The product to compute: its instruction, its number, and its mode.
 struct Product {
     uint32_t instruction, number;
     Mode mode;

@@ -349,7 +349,7 @@ int main(int argc, char** argv) {
         for (unsigned i = 0; measured && i < std::size(kInstructions); ++i)
             for (int mode = 0; mode < kMeasuredModes; ++mode)
                 if (digest_by_rules(i, mode) != kMeasured[i][mode]) {
-                    std::printf("%s, %s: an H100 computes otherwise\n", kInstructions[i].name,
+                    std::printf("%s, %s: an H100's result differs\n", kInstructions[i].name,
                                 kModeNames[mode]);
                     wrong = true;
                 }
@@ -357,7 +357,7 @@ int main(int argc, char** argv) {
             const Instruction& of = kInstructions[x.instruction];
             const Product p = product(x.instruction, x.product);
             if (!measured || expected(90, of, Operands(of, p), x.row, x.column) == x.bits) continue;
-            std::printf("%s, %s, product %u, row %d, column %d: an H100 computes otherwise\n",
+            std::printf("%s, %s, product %u, row %d, column %d: an H100's result differs\n",
                         of.name, kModeNames[p.mode], x.product, x.row, x.column);
             wrong = true;
         }
