@@ -40,7 +40,7 @@ public:
     // Selects the device. Throws as select_device() does.
     explicit GpuTimer(int device, int emulated_sm = 90);
 
-    // Times each of the launches `repeat` times, in turns and each after a pause. cold: with L2
+    // Times each of the launches `repeat` times, alternately and each after a pause. cold: with L2
     // flushed before it.
     std::vector<Rested> time(const std::vector<Launch>& launches, int repeat, bool cold = true);
     // Repeats `launch`, which takes `ms` milliseconds, until the device is hot. After that batches

@@ -1,5 +1,5 @@
 // machine.h and gpu_timer.h for a GPU: launches are timed by events, each after a pause and with a
-// cold L2, in turns with cuBLAS's product of the same matrices.
+// cold L2, alternately with cuBLAS's product of the same matrices.
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 

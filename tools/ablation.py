@@ -2,7 +2,7 @@
 
 Each file in a chapter's folder ablations/ makes a variant of a step: a line "without: A PART" names what it leaves out,
 "in: NN_chapter/NAME.cu" the source, and below them stands the change (see edits.py). Each variant is built as a program
-of its own, and so is the whole stage. All are verified, then timed in turns, each beside cuBLAS.
+of its own, and so is the whole stage. All are verified, then timed alternately, each beside cuBLAS.
 """
 import concurrent.futures
 import csv
@@ -163,7 +163,7 @@ def build_all(variants, folder):
 
 
 def rows_of(every, options, folder):
-    """Builds variants, verifies them, and times them in turns. Returns a row for each. Exits if one of them is wrong.
+    """Builds variants, verifies them, and times them alternately. Returns a row for each. Exits if one of them is wrong.
     """
     programs, codes = zip(*build_all(every, folder))
 
