@@ -170,8 +170,8 @@ int main(int argc, char** argv) {
                    format("  %-66s %4d %4d", what, wrong.fewest, wrong.ever));
         };
         const Table a = printed_as_a, b = printed_as_b, c = printed_accumulator;
-        product("A and B filled by the tables with the labels exchanged",
-                count_wrong<half>(b, a, c), 0);
+        product("A and B filled by the tables with the labels swapped", count_wrong<half>(b, a, c),
+                0);
         product("A and B filled by the tables as printed", count_wrong<half>(a, b, c), 256);
         product("float accumulators read by the table for float (PTX ISA)",
                 count_wrong<float>(b, a, float_accumulator), 0);
@@ -185,7 +185,7 @@ int main(int argc, char** argv) {
             const int of_a = count_held(a, &Element::row), of_b = count_held(b, &Element::col);
             expect(proven, of_a == all && of_b == all, format("  %-66s %4d %4d", what, of_a, of_b));
         };
-        holds("with the labels exchanged", b, a, 128);
+        holds("with the labels swapped", b, a, 128);
         holds("as printed", a, b, 64);
 
         if (chip.sm == 70) {
@@ -225,7 +225,7 @@ int main(int argc, char** argv) {
         }
         if (!proven) throw Failure(kWrongResult, "the proof did not come out");
         std::printf(
-            "Proven: the labels of matrix_a and matrix_b are exchanged, and the accumulator's table "
+            "Proven: the labels of matrix_a and matrix_b are swapped, and the accumulator's table "
             "is half's alone.\n");
     };
     const Program program = {"volta_tables",

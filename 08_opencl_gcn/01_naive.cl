@@ -10,7 +10,7 @@
 //    ------>     . . c . .        c = C[row][col] = sum over k of A[row][k] * B[k][col]
 //    . . . .     . . . . .
 //
-// See also: 01_naive/matmul.cu; Fixstars slides 41 to 45 (slide 42 takes row and column as here, 44 exchanged)
+// See also: 01_naive/matmul.cu; Fixstars slides 41 to 45 (slide 42 takes row and column as here, 44 swapped)
 
 // The host pads M, N and K to whole tiles, so the kernel needs no guard.
 kernel __attribute__((reqd_work_group_size(16, 16, 1)))

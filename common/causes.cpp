@@ -158,7 +158,7 @@ void add_blocks(Layouts& layouts, const char* name, int rows, int cols) {
 }
 
 // Neighbours, or groups of them, that have changed places, as in a fragment's registers.
-void add_exchanged(Layouts& layouts, const char* name, bool of_rows, int rows, int cols) {
+void add_swapped(Layouts& layouts, const char* name, bool of_rows, int rows, int cols) {
     for (int far = 1; far <= 64 && far < (of_rows ? rows : cols); far *= 2) {
         const auto place = [=](int row, int col) {
             const int row_there = of_rows ? row ^ far : row, col_there = of_rows ? col : col ^ far;
@@ -166,7 +166,7 @@ void add_exchanged(Layouts& layouts, const char* name, bool of_rows, int rows, i
             return inside ? long(row_there) * cols + col_there : kZero;
         };
         const std::string said =
-            format("%s i and i + %d of %s are exchanged", of_rows ? "rows" : "columns", far, name);
+            format("%s i and i + %d of %s are swapped", of_rows ? "rows" : "columns", far, name);
         layouts.push_back({said, place});
     }
 }
@@ -187,7 +187,7 @@ Layouts layouts_of_operand(const char* name, int rows, int cols, Shape s) {
     }
     add_blocks(layouts, name, rows, cols);
     // Of the rows of A it would be the same as of C's, and of the rows of B as of A's columns.
-    if (name[0] == 'A') add_exchanged(layouts, name, false, rows, cols);
+    if (name[0] == 'A') add_swapped(layouts, name, false, rows, cols);
     return layouts;
 }
 
@@ -201,8 +201,8 @@ Layouts layouts_of_result(Shape s) {
         row_major(s.N),
         {"C is transposed: it is written at [col * M + row], not at [row * N + col]", transposed}};
     add_blocks(layouts, "C", s.M, s.N);
-    add_exchanged(layouts, "C", true, s.M, s.N);
-    add_exchanged(layouts, "C", false, s.M, s.N);
+    add_swapped(layouts, "C", true, s.M, s.N);
+    add_swapped(layouts, "C", false, s.M, s.N);
     return layouts;
 }
 

@@ -29,7 +29,7 @@ public:
                 const float x = r % 2 ? acc[j ^ 2][h] : acc[j][h];
                 const float y = r % 2 ? acc[j ^ 2][h + 1] : acc[j][h + 1];
                 const int b_row = warp % 4 * 16 + r, b_col = 8 * t + lane % 4 * 2;
-                // The swizzle exchanges chunks of 16 bytes, which are 4 floats, as in As.
+                // The swizzle permutes chunks of 16 bytes, which are 4 floats, as in As.
                 *(float2*)&pair[b_col / 32][b_row][(b_col ^ b_row % 8 * 4) % 32] = {x, y};
             }
         ptx::fence_proxy_async();

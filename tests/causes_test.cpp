@@ -83,7 +83,7 @@ TEST(Causes, Layouts) {
     });
     expect_said("C is transposed", x.cause());
     x.set([&](int row, int col) { return right.C[(row ^ 4) * x.shape.N + col]; });
-    expect_said("rows i and i + 4 of C are exchanged", x.cause());
+    expect_said("rows i and i + 4 of C are swapped", x.cause());
 }
 
 TEST(Causes, Products) {

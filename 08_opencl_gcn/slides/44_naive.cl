@@ -1,4 +1,4 @@
-// Slide 44: slide 42 once more, with the two dimensions exchanged. It is correct, too, but adjacent work-items now read different
+// Slide 44: slide 42 once more, with the two dimensions swapped. It is correct, too, but adjacent work-items now read different
 // rows of A.
 kernel void matmul(global const float* A, global const float* B, global float* C, int M, int N, int K) {
     const int i = get_global_id(0);

@@ -45,8 +45,8 @@ def test_rows_taken_for_columns_show_by_default_on_a_cpu(tmp_path):
     words = ["--stage", "01", "--kernels", tmp_path]
     (tmp_path / "01_naive.cl").write_text(kernel)
     assert verify(*words).returncode == 0
-    exchanged = {"get_global_id(0)": "get_global_id(1)", "get_global_id(1)": "get_global_id(0)"}
-    wrong = re.sub(r"get_global_id\(.\)", lambda place: exchanged[place[0]], kernel)
+    swapped = {"get_global_id(0)": "get_global_id(1)", "get_global_id(1)": "get_global_id(0)"}
+    wrong = re.sub(r"get_global_id\(.\)", lambda place: swapped[place[0]], kernel)
     (tmp_path / "01_naive.cl").write_text(wrong)
     run, square = verify(*words), verify(*words, "--size", 256)
     assert square.returncode == 0, square.stderr

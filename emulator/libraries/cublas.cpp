@@ -103,7 +103,7 @@ std::string invalid(const Product& p) {
                (l.matrix.row_major ? " columns" : " rows");
         if (!l.matrix.row_major && p.A.op == CUBLAS_OP_N && p.B.op == CUBLAS_OP_N)
             why +=
-                ": cuBLAS reads column-major. For a row-major C = A B exchange A with B and m with n "
+                ": cuBLAS reads column-major. For a row-major C = A B swap A and B, and m and n "
                 "(C^T = B^T A^T); the leading dimensions are then n, k, n";
         return why;
     }

@@ -73,8 +73,8 @@ void compare(const Meant& product, const Copy& copy) {
         report_note(product.place,
                     "its result is not what " + copy.place +
                         " brings, the product of the same arrays as row-major matrices: cuBLAS "
-                        "reads and writes column-major. For a row-major C = A B exchange A with B "
-                        "and m with n (C^T = B^T A^T), without transposing; the leading dimensions "
+                        "reads and writes column-major. For a row-major C = A B swap A and B, "
+                        "and m and n (C^T = B^T A^T), without transposing; the leading dimensions "
                         "are then n, k, n");
 }
 
@@ -99,10 +99,10 @@ void compare_with_row_major(const Product& p, const void* A, const void* B, cons
     forget_before_reset();
     const Values a = values(A, p.A.type, p.m * p.k), b = values(B, p.B.type, p.k * p.n),
                  d = values(D, p.D.type, p.m * p.n);
-    // With `exchanged` what is wrong is the transposition alone.
-    for (const bool exchanged : {false, true}) {
+    // With `swapped` what is wrong is the transposition alone.
+    for (const bool swapped : {false, true}) {
         Values C(d.size());
-        if (exchanged) multiply(p.n, p.m, p.k, b.data(), a.data(), C.data());
+        if (swapped) multiply(p.n, p.m, p.k, b.data(), a.data(), C.data());
         else multiply(p.m, p.n, p.k, a.data(), b.data(), C.data());
         if (difference(C, d) < kOther) continue;
         keep(meant, {place, p.D.type, C});

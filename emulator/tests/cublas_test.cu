@@ -262,8 +262,7 @@ TEST_F(Cublas, Mistakes) {
         return cublasSgemm(handle, op, CUBLAS_OP_N, m, n, k, &one, d, lda, d, ldb, &one, d, ldc);
     };
     EXPECT_EQ(gemm(CUBLAS_OP_N, 4, 3, 5, 3, 5, 4), CUBLAS_STATUS_INVALID_VALUE);
-    expect_some(
-        {"CUBLAS_STATUS_INVALID_VALUE: lda is 3, but A has 4 rows..column-major..exchange"});
+    expect_some({"CUBLAS_STATUS_INVALID_VALUE: lda is 3, but A has 4 rows..column-major..swap"});
     EXPECT_EQ(gemm(CUBLAS_OP_T, 4, 3, 5, 4, 5, 4), CUBLAS_STATUS_INVALID_VALUE);
     expect_some({"lda is 4, but A has 5 rows"});
     EXPECT_EQ(gemm(CUBLAS_OP_N, 4, 3, 5, 4, 4, 4), CUBLAS_STATUS_INVALID_VALUE);

@@ -3,7 +3,7 @@
 // Cause: cublasSgemm() is column-major, and gets row-major matrices in the order A, B. The leading dimensions fit.
 // Source: https://github.com/Liu-xiandong/How_to_optimize_in_GPU/issues/13
 // Hint: its result is not what cudaMemcpy
-// Hint: exchange A with B and m with n
+// Hint: swap A and B, and m and n
 #include <cublas_v2.h>
 #include <cmath>
 #include <cstdio>

@@ -4,7 +4,7 @@
 // Source: https://forums.developer.nvidia.com/t/cublas-sgemm-wrong-results/28832
 // Says: CUBLAS_STATUS_INVALID_VALUE
 // Says: ldb is 3, but B has 4 rows: cuBLAS reads column-major
-// Says: exchange A with B and m with n
+// Says: swap A and B, and m and n
 #include <cublas_v2.h>
 #include <cstdio>
 int main() {

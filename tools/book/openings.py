@@ -36,7 +36,7 @@ def constants(source, config=""):
             value = re.sub(r"(.*?) \? (.*) : (.*)", r"(\2) if \1 else (\3)", value)
             try:
                 found.setdefault(name, eval(value, functions, found))
-            except (NameError, SyntaxError):  # its value hangs on something else than these constants
+            except (NameError, SyntaxError):  # its value depends on other things than these constants
                 pass
     return types.SimpleNamespace(**found)
 

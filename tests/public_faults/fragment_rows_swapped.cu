@@ -2,7 +2,7 @@
 // Seen: wrong_product
 // Cause: registers 0 and 1 of a lane belong to row g, 2 and 3 to row g + 8; the store swaps the two.
 // Source: own
-// Says: rows i and i + 8 of C are exchanged
+// Says: rows i and i + 8 of C are swapped
 #define MULTIPLES 16, 8, 16
 #include "common/ptx/ptx.cuh"
 __global__ void multiply(int N, int K, const half* A, const half* B, float* C) {
