@@ -1,6 +1,6 @@
 """The claims of docs/articles: a row has a verdict, commands that run, and figures in `code` that are found: `text`
 in what the row's commands print; `x.csv: a, n 8, column = 1.5`                  in docs/results/h200/x.csv: of the
-one row with a cell a, and 8 in column n; `x.csv: a, column / y.csv: b, column = 2.1`    the quotient of two such;
+one row with a cell a, and 8 in column n; `x.csv: a, column / y.csv: b, column = 2.1`    the ratio of two such;
 `x.txt: text`                                  in docs/results/x.txt. A command is a ./run or ./test, which build what
 they run, a grep in docs/, or a Python tool of which claims.md says what it takes. One that takes a GPU is not run:
 its row has a figure of a CSV. Nor is a ./test without -V, which takes long: it names a test that there is. The lists

@@ -107,7 +107,7 @@ def test_multiples(own):
 def test_verbs(own, tmp_path):
     run = own(mutated(GRID_STRIDE, "C[i] = sum", "C[i] = sum + (i % 2)"), verb="test")
     assert run.returncode == 1 and re.findall("Passed|Failed|Skipped", run.stdout) == ["Failed", "Failed", "Skipped"]
-    assert ": not tried: 640000000 x 8 x 8" in run.stderr  # its blocks would compute five thousand million elements
+    assert ": not tried: 640000000 x 8 x 8" in run.stderr  # its blocks would compute five billion elements
     run = own(BARE, "--html", tmp_path / "page.html", verb="view")
     assert run.returncode == 0 and re.search(r"\bAs\[\w+\] =", BARE)[0] in (tmp_path / "page.html").read_text()
     run = own(STAGE + "// mine\n", "03", verb="diff")

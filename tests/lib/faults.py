@@ -18,10 +18,10 @@ KINDS = {
     "false": "a condition without &&, or one that || joins to others, is false",
     "min": "one of the two in min() or max() is taken",
     "zero": "a variable that begins as zeros begins as NaN, in OpenCL uninitialised",
-    "rest": "the rest of a dimension, a - b, is a large number",
+    "remainder": "the remainder of a dimension, a - b, is a large number",
     "wide": "a product of size_t is truncated to 32 bits",
     "formula": "a formula of the traffic gives half",
-    "type": "bfloat16 is taken for half",
+    "type": "bfloat16 is treated as half",
 }
 OPEN, CLOSE = "([{", ")]}"
 # The angle brackets of f<2>() and of g<<<1, 32>>>().
@@ -219,7 +219,7 @@ class Function:
                 self.add("min", *argument, f"INJECTED ? {'' if match[1] == 'min' else '-'}(1 << 30) : (", ")",
                          (argument[0], argument[1] + 200))
         for match in re.compile(r"(?:[=(,?:] |\()((?!k[A-Z])\w+(?: - \w+)+)(?=[;,)]| [:,])").finditer(code, begin, end):
-            self.add("rest", *match.span(1), "INJECTED ? 1 << 30 : (", ")")
+            self.add("remainder", *match.span(1), "INJECTED ? 1 << 30 : (", ")")
         for match in re.compile(r"\bsize_t\(").finditer(code, begin, end):
             close = self.close(match.end() - 1)
             if factor := re.compile(r"(?: \* \w+(?:(?:\.|->)\w+)*(?![\w(]|->))+").match(code, close + 1):

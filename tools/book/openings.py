@@ -1,5 +1,5 @@
 """The picture at the top of each chapter. All have one form: B above, A on the left, C in the corner, first for the
-grid, then for a block of it, then for what a warp, a thread or an instruction of the block computes. Below is the way
+grid, then for a block of it, then for what a warp, a thread or an instruction of the block computes. Below is the path
 of A and B through the memories, under that of the chapter before if it is another one. A frame marks what is new.
 
 Sizes are constants of the chapter's source.
@@ -106,7 +106,7 @@ class Drawing(svg.Svg):
             self.line(f"M{own[0] + own[2]:g} {y:g}L{x - 24:g} {to}", "zoom")
 
     def way(self, y, number, way, new=()):
-        """A chapter's way of A and B. Returns the y below it."""
+        """A chapter's path of A and B. Returns the y below it."""
         def kind(part):
             return "new" if part in new else "line"
 
