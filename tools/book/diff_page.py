@@ -57,7 +57,9 @@ def section(old, new, source_page, coloured):
     every, below = programs.changed_lines(old, new)
     links = " → ".join(f'<a href="{source_page(file)}">{programs.name(file)}</a>' for file in (old, new))
     said = f"{html.escape(programs.changes(new))} ({below} lines, {every} with the comment)"
-    folded = f"<details><summary>The comment at the top of the file</summary>{table(top, coloured)}</details>" if top else ""
+    folded = ""
+    if top:
+        folded = f"<details><summary>The comment at the top of the file</summary>{table(top, coloured)}</details>"
     name = html.escape(programs.name(new))
     return f'<section id="{name}"><h2>{links}</h2><p>{said}</p>{table(code, coloured)}{folded}</section>'
 

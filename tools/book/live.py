@@ -71,13 +71,14 @@ def screen(say, href, language, picture):
 
 
 def stills(say, href):
-    """Small pictures of three toys, each a link to its toy, for the door to them: lanes that wait for one bank, a swizzled
-    tile of which a column is read, and SMs of which some have no work."""
+    """Small pictures of three toys, each a link to its toy, for the door to them: lanes that wait for one bank, a
+    swizzled tile of which a column is read, and SMs of which some have no work."""
     fan = "".join(f'<path d="M6 {y}L46 8"/>' for y in range(6, 60, 6)) + "".join(
         f'<rect class="full" x="{x}" y="4" width="5" height="8"/>' for x in range(48, 96, 6)
     )
     tile = "".join(
-        f'<rect class="{"full" if column == 2 else "pale"}" x="{20 + 7 * (column ^ row)}" y="{4 + 7 * row}" width="6" height="6"/>'
+        f'<rect class="{"full" if column == 2 else "pale"}" x="{20 + 7 * (column ^ row)}" y="{4 + 7 * row}" '
+        'width="6" height="6"/>'
         for row in range(8)
         for column in range(8)
     )

@@ -29,8 +29,8 @@ NAMES = "".join(f".highlight .n-{name.upper()} {{ color: var(--{name}) }}\n" for
 
 @functools.lru_cache(None)
 def is_coloured(kind):
-    """Whether some style has other letters for this kind of token than for text. Signs such as + have none here, because
-    their elements would weigh as much as all others."""
+    """Whether some style has other letters for this kind of token than for text. Signs such as + have none here,
+    because their elements would weigh as much as all others."""
     if kind is Operator:
         return False
     while kind not in STANDARD_TYPES:

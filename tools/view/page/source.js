@@ -3,7 +3,9 @@
 const TOKENS = {  // what stands out in a line of C++; names of A, B and C, those of OF_MATRIX in
   // tools/book/shared_pages.py, have the colours that pictures give to them
   remark: /^\/\/.*/, word: /^"[^"]*"/, directive: /^#\s*\w+/, "of-a": /^(A|As|a)\b/, "of-b": /^(B|Bs|b)\b/, "of-c": /^(C|Cs|acc)\b/,
-  keyword: /^(asm|auto|bool|break|case|class|const|constexpr|continue|do|else|extern|float|for|half|if|int|inline|long|namespace|return|short|sizeof|size_t|static|struct|switch|template|typename|uint32_t|uint64_t|unsigned|using|void|volatile|while|__\w+__)\b/,
+  keyword: new RegExp("^(asm|auto|bool|break|case|class|const|constexpr|continue|do|else|extern|float|for|half|if|int|inline|" +
+    "long|namespace|return|short|sizeof|size_t|static|struct|switch|template|typename|uint32_t|uint64_t|unsigned|using|void|" +
+    "volatile|while|__\\w+__)\\b"),
   "": /^(\w+|.)/,
 };
 // [[kind or "", text]] of a line of the source; what has no kind is joined.
