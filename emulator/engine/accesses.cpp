@@ -19,6 +19,7 @@
 #include "emulator/engine/threads.h"
 #include "emulator/engine/written.h"
 #include "emulator/include/warp_calls.h"
+#include "emulator/trace/address.h"
 #include "emulator/trace/hazards.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/record.h"
@@ -36,7 +37,6 @@ namespace {
 
 using trace::Kind;
 
-uintptr_t number(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 const uintptr_t kImageBegin = number(&__executable_start), kCodeEnd = number(&etext);
 const uintptr_t kDataBegin = number(&__data_start), kDataEnd = number(&_end);
 

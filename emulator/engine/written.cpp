@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "emulator/engine/removed_calls.h"
+#include "emulator/trace/address.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
 #include "emulator/trace/tracing.h"
@@ -16,7 +17,7 @@
 namespace emulator {
 
 void count_as_filling(const void* array, const char* name) {
-    if (Allocation* const a = find_allocation(reinterpret_cast<uintptr_t>(array))) a->name = name;
+    if (Allocation* const a = find_allocation(number(array))) a->name = name;
 }
 
 namespace written {
@@ -27,8 +28,6 @@ namespace {
 
 // What cudaMalloc fills memory with: NaN as half, bf16, float and double.
 constexpr uint32_t kFilling = 0xfff7fff7;
-
-uintptr_t number(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
 size_t bits_bytes(const Allocation& array) {
     return ((array.end - array.begin) / kWord / 64 + 1) * sizeof(uint64_t);
@@ -138,10 +137,8 @@ size_t unwritten_bytes(const Allocation& array, const void* begin, size_t bytes)
     return array.written ? find_unwritten(array, number(begin), bytes).words * kWord : 0;
 }
 
-void note_copy(const void* to, const void* from, size_t bytes, const char* call, const void* caller,
-               const std::string& place) {
-    Allocation* const target = find_allocation(number(to));
-    const Allocation* source = find_allocation(number(from));
+void note_copy(Allocation* target, const void* to, const Allocation* source, const void* from,
+               size_t bytes, const char* call, const void* caller, const std::string& place) {
     if (source && !source->written) source = nullptr;
     if (!target && source) return note_unwritten(to, *source, from, bytes, call, caller, place);
     if (!target || !target->written) return;

@@ -42,9 +42,10 @@ void mark_all(const void* begin, size_t bytes);
 // How many of these bytes nobody has written.
 size_t unwritten_bytes(const Allocation& array, const void* begin, size_t bytes);
 // A copy, before or after it was made. It passes on what is unwritten; of the host's memory all is
-// written. call, caller, place: as in streams::copy().
-void note_copy(const void* to, const void* from, size_t bytes, const char* call, const void* caller,
-               const std::string& place);
+// written. target, source: the arrays that `to` and `from` lie in, null on the host. call, caller,
+// place: as in streams::copy().
+void note_copy(Allocation* target, const void* to, const Allocation* source, const void* from,
+               size_t bytes, const char* call, const void* caller, const std::string& place);
 
 // "the 400 bytes that cudaMalloc at mine.cu:31 allocated"
 std::string describe(const Allocation& array);

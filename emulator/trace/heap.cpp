@@ -8,6 +8,8 @@
 
 #include <cstdlib>
 
+#include "emulator/trace/address.h"
+
 #ifdef __GLIBC__
 extern "C" {
 void* __libc_malloc(size_t bytes);
@@ -26,7 +28,6 @@ struct Header {
 };
 static_assert(sizeof(Header) == 16, "malloc() aligns to 16 bytes");
 
-uintptr_t number(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 uint64_t mark_of(const void* block) { return number(block) ^ 0x9d39247e33776d41; }
 Header* header_of(void* block) { return static_cast<Header*>(block) - 1; }
 bool is_block(const void* pointer) {  // of the functions below
