@@ -10,6 +10,7 @@
 
 #include "emulator/engine/fences.h"
 #include "emulator/engine/hooks.h"
+#include "emulator/engine/kernel_heap.h"
 #include "emulator/engine/names.h"
 #include "emulator/engine/overflows.h"
 #include "emulator/engine/races.h"
@@ -119,7 +120,8 @@ std::string distance(uintptr_t address, int width, uintptr_t begin, uintptr_t en
             run.hooks->access_remote(thread, rank, pc);
     }
     if (--run.accesses_left == 0) end_early();
-    if (region == Region::none && only_ends_run()) return Region::untraced;
+    if (region == Region::none && (only_ends_run() || kernel_heap::holds(address, size_t(width))))
+        return Region::untraced;
     if (!inside)
         refuse(thread, width, kind, pc, "out of bounds: ", describe_address(address, width),
                cudaErrorIllegalAddress);
@@ -215,12 +217,13 @@ std::string describe_address(uintptr_t address, int width) {
     const auto near = [&](uintptr_t begin, uintptr_t end) {
         return begin != end && address + kNear >= begin && address < end + kNear;
     };
+    const auto place_by = [&](const auto& memory) {
+        const bool inside = memory.begin <= address && address + width <= memory.end;
+        return (inside ? "in " : distance(address, width, memory.begin, memory.end)) +
+               std::to_string(memory.end - memory.begin);
+    };
     if (const Freed* const freed = find_freed(address))
-        return (freed->begin <= address && address < freed->end
-                    ? "in "
-                    : distance(address, width, freed->begin, freed->end)) +
-               std::to_string(freed->end - freed->begin) + " bytes of device memory, " +
-               freed_by(*freed);
+        return place_by(*freed) + " bytes of device memory, " + freed_by(*freed);
     if (const std::string wrapped = wrapped_index(address, width); !wrapped.empty()) return wrapped;
     const unsigned owner = stack_owner(address);
     if (owner != kNoThread) return "a local variable of " + thread_name(owner);
@@ -265,10 +268,12 @@ std::string describe_address(uintptr_t address, int width) {
         if (near(a.begin, a.end))
             return distance(address, width, a.begin, a.end) + std::to_string(a.end - a.begin) +
                    " bytes of device memory";
+    if (const kernel_heap::Block* const b = kernel_heap::find(address))
+        return place_by(*b) + " bytes that a kernel has allocated" +
+               (b->freed ? ", " + b->state() : "");
     if (address < 4096) return null_pointer();
     return is_mapped(address)
-               ? "not in device memory, but in the host's, which kernels cannot touch "
-                 "(what a kernel itself allocates counts as the host's)"
+               ? "not in device memory, but in the host's, which kernels cannot touch"
                : "where there is no memory at all";
 }
 

@@ -92,6 +92,61 @@ TEST_F(Accesses, AStoreThroughNullIsNotCompiledAway) {
     expect_out_of_bounds("@nowhere writes 4 bytes, a null pointer");
 }
 
+enum class Heap { right, past, before, straddled, after_free, freed_twice };
+struct Pair {
+    int value;
+    Pair* next;
+};
+__global__ void kernel_heap(Heap mistake, float* out) {
+    Pair* const pair = new Pair{3, nullptr};
+    int* const a = static_cast<int*>(malloc(16 * sizeof(int)));
+    for (int i = 0; i < 16; ++i) a[i] = i;
+    const int past = mistake == Heap::past ? 16 : mistake == Heap::before ? -1 : 15;
+    out[threadIdx.x] = a[past] + pair->value;  // @outside
+    const auto* const end = reinterpret_cast<const char*>(a + 16);
+    if (mistake == Heap::straddled) out[0] = *reinterpret_cast<const long*>(end - 8 + 4);  // @wide
+    delete pair;
+    int* volatile stale = a;  // about which the compiler does not warn
+    free(a);  // @freed
+    if (mistake == Heap::after_free) out[0] = stale[3];  // @late
+    if (mistake == Heap::freed_twice) free(stale);  // @again
+}
+// The second kernel frees what the first one has allocated.
+__global__ void allocate(int** kept) {
+    *kept = new int[8];
+    (*kept)[7] = 1;
+}
+__global__ void release(int** kept) {
+    ++(*kept)[7];
+    delete[] * kept;
+}
+
+TEST_F(Accesses, WhatAKernelAllocatesHasBounds) {
+    kernel_heap<<<2, 64>>>(Heap::right, floats.data);
+    Device<int*> kept(1, nullptr);
+    allocate<<<1, 1>>>(kept.data);
+    emulator::set_tracing(false);
+    allocate<<<1, 1>>>(kept.data);  // known, too, if its block is not traced
+    emulator::set_tracing(true);
+    release<<<1, 1>>>(kept.data);
+    expect_silence();
+    const std::pair<Heap, std::string> mistakes[] = {
+        {Heap::past,
+         "@outside reads 4 bytes, just past the end of 64 bytes that a kernel has allocated"},
+        {Heap::before, "@outside reads 4 bytes, 4 bytes before the start of 64 bytes"},
+        {Heap::straddled, "@wide reads 8 bytes, the last 4 past the end of 64 bytes"},
+        {Heap::after_free,
+         "@late reads 4 bytes, in 64 bytes that a kernel has allocated, freed "
+         "at @freed"}};
+    for (const auto& [mistake, said] : mistakes) {
+        kernel_heap<<<1, 4>>>(mistake, floats.data);
+        expect_out_of_bounds(said);
+    }
+    kernel_heap<<<1, 4>>>(Heap::freed_twice, floats.data);
+    expect_failure(
+        {"freed twice: at @again a kernel frees 64 bytes..freed at @freed (block 0, thread 0)"});
+}
+
 __global__ void neighbours(float* out, int i) {
     __shared__ float first[32], second[32];
     __shared__ alignas(16) float third[2][32];

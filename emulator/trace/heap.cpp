@@ -72,6 +72,9 @@ size_t extent_in_heap(const void* pointer) {
     return SIZE_MAX;
 }
 
+void (*after_malloc)(void*, size_t);
+bool (*before_free)(void*, const void*);
+
 }  // namespace emulator
 
 #ifdef __GLIBC__
@@ -80,8 +83,10 @@ using namespace emulator;
 extern "C" {
 
 void* malloc(size_t bytes) {
-    return bytes > PTRDIFF_MAX ? __libc_malloc(bytes)  // which fails
-                               : block_in(__libc_malloc(bytes + sizeof(Header)), bytes);
+    if (bytes > PTRDIFF_MAX) return __libc_malloc(bytes);  // which fails
+    void* const block = block_in(__libc_malloc(bytes + sizeof(Header)), bytes);
+    if (block && after_malloc) after_malloc(block, bytes);
+    return block;
 }
 void* calloc(size_t count, size_t bytes) {
     size_t all;
@@ -109,6 +114,7 @@ void* reallocarray(void* block, size_t count, size_t bytes) {
     return __builtin_mul_overflow(count, bytes, &all) ? nullptr : realloc(block, all);
 }
 void free(void* block) {
+    if (block && before_free && before_free(block, __builtin_return_address(0))) return;
     if (block && is_block(block)) __libc_free(memory_of(block));
     else __libc_free(block);
 }

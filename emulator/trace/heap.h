@@ -10,4 +10,9 @@ namespace emulator {
 // it is none.
 size_t extent_in_heap(const void* pointer);
 
+// If they are not null: called after malloc() has allocated a block, and before free() gives one
+// back, which stays if this returns true.
+extern void (*after_malloc)(void* block, size_t bytes);
+extern bool (*before_free)(void* block, const void* caller);
+
 }  // namespace emulator
