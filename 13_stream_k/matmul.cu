@@ -172,14 +172,17 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
 
     if (warp >= kConsumers / 32) {
         if (Tile::kWarpgroups > 1) ptx::warpgroup_reg_dealloc<40>();
-        if (threadIdx.x > kConsumers) return;
+        if (warp > kConsumers / 32) return;
+        // All lanes compute the same addresses. Of a thread alone the compiler does not know that
+        // they are uniform, as TMA's instruction takes them, and writes a loop around each of these.
+        const bool issues = ptx::elect_sync();
         typename Shared::Pipeline::Position stage;
         stage.parity = 1;
         Unit unit;
         for (Units<kCut> units(work, cluster); units.next(unit);) {
             const auto at = work.scheduler.position(unit.tile);
             for (int k_tile = begin(unit, slice); k_tile < begin(unit, slice + 1); ++k_tile)
-                pipeline.load(stage, A, B, row_of(at), col_of(at), k_tile * kTileK);
+                pipeline.load(stage, A, B, row_of(at), col_of(at), k_tile * kTileK, issues);
         }
         pipeline.drain(stage);
         return;

@@ -1,7 +1,8 @@
 // The pipeline of 12_clusters/matmul.cu as classes, for 13_stream_k: TMA loads k-tiles into stages,
-// for all CTAs that share an operand, and wgmma multiplies them. Three things are new. Only some
+// for all CTAs that share an operand, and wgmma multiplies them. Four things are new. Only some
 // CTAs of a cluster may load for each other, those from rank `first` on. A CTA may have none of a
-// tile's k-tiles. And what consumers do while wgmma runs is a function, `meanwhile`.
+// tile's k-tiles. What consumers do while wgmma runs is a function, `meanwhile`. And the producer may
+// be a whole warp, of which one lane issues the loads.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,7 @@ struct CtaTile {
     static constexpr int kParts = kN / 64;  // a tile of B is loaded in boxes of 64 columns
     static constexpr int kWarpgroups = kTransposed ? kParts : kM / 64;
     static constexpr int kConsumers = 128 * kWarpgroups;  // consumer threads
-    // The producer is one more thread, in a warpgroup of its own for setmaxnreg, which a whole
+    // The producer is one more thread or warp, in a warpgroup of its own for setmaxnreg, which a whole
     // warpgroup executes. A single consumer warpgroup can have 255 registers a thread without it.
     static constexpr int kThreads = kConsumers + (kWarpgroups == 1 ? 32 : 128);
     // Accumulators of a warp: fragments of 16 x 8 elements of C, or of C^T.
@@ -68,27 +69,11 @@ public:
         }
     };
     // Loads the k-tile that begins at k into the next stage, for the tile at that row and column.
+    // If a warp calls it, `issues` is true in one lane.
     __device__ void load(Position& position, const CUtensorMap& A, const CUtensorMap& B, int row,
-                         int col, int k) {
-        constexpr int kRowsA = Tile::kTileM / Tile::kAlongN, kRowsB = kTileK / Tile::kAlongM;
-        // A bit for each CTA of the row of the cluster in which this one is, and of its column.
-        constexpr unsigned kRow = (1 << Tile::kAlongN) - 1;
-        constexpr unsigned kColumn = ((1 << Tile::kMulticastCtas) - 1) / kRow;
-        const unsigned in_row = kRow << (first_ + cta_m_ * Tile::kAlongN);
-        const unsigned in_column = kColumn << (first_ + cta_n_);
-        auto& [As, Bs, full, empty] = memory_;
-        const int stage = position.stage;
-        ptx::mbarrier_wait_parity(&empty[stage], position.parity);
-        ptx::mbarrier_arrive_expect_tx(&full[stage], sizeof(As[0]) + sizeof(Bs[0]));
-        const int a = cta_n_ * kRowsA, b = cta_m_ * kRowsB;  // where this CTA's slices begin
-        if (Tile::kAlongN == 1) ptx::cp_async_bulk_tensor(As[stage], &A, k, row, &full[stage]);
-        else ptx::cp_async_bulk_tensor(As[stage][a], &A, k, row + a, &full[stage], in_row);
-        for (int j = 0; j < Tile::kParts; ++j)
-            if (Tile::kAlongM == 1)
-                ptx::cp_async_bulk_tensor(Bs[stage][j], &B, col + j * 64, k, &full[stage]);
-            else
-                ptx::cp_async_bulk_tensor(Bs[stage][j][b], &B, col + j * 64, k + b, &full[stage],
-                                          in_column);
+                         int col, int k, bool issues = true) {
+        ptx::mbarrier_wait_parity(&memory_.empty[position.stage], position.parity);
+        if (issues) issue_loads(position.stage, A, B, row, col, k);
         position.next();
     }
     // Waits until no other CTA can still arrive on this one's barriers, so that it may exit.
@@ -160,6 +145,26 @@ public:
     };
 
 private:
+    __device__ void issue_loads(int stage, const CUtensorMap& A, const CUtensorMap& B, int row,
+                                int col, int k) {
+        constexpr int kRowsA = Tile::kTileM / Tile::kAlongN, kRowsB = kTileK / Tile::kAlongM;
+        // A bit for each CTA of the row of the cluster in which this one is, and of its column.
+        constexpr unsigned kRow = (1 << Tile::kAlongN) - 1;
+        constexpr unsigned kColumn = ((1 << Tile::kMulticastCtas) - 1) / kRow;
+        const unsigned in_row = kRow << (first_ + cta_m_ * Tile::kAlongN);
+        const unsigned in_column = kColumn << (first_ + cta_n_);
+        auto& [As, Bs, full, empty] = memory_;
+        ptx::mbarrier_arrive_expect_tx(&full[stage], sizeof(As[0]) + sizeof(Bs[0]));
+        const int a = cta_n_ * kRowsA, b = cta_m_ * kRowsB;  // where this CTA's slices begin
+        if (Tile::kAlongN == 1) ptx::cp_async_bulk_tensor(As[stage], &A, k, row, &full[stage]);
+        else ptx::cp_async_bulk_tensor(As[stage][a], &A, k, row + a, &full[stage], in_row);
+        for (int j = 0; j < Tile::kParts; ++j)
+            if (Tile::kAlongM == 1)
+                ptx::cp_async_bulk_tensor(Bs[stage][j], &B, col + j * 64, k, &full[stage]);
+            else
+                ptx::cp_async_bulk_tensor(Bs[stage][j][b], &B, col + j * 64, k + b, &full[stage],
+                                          in_column);
+    }
     // A consumer warp has read the stage: lanes 0, 1, ... each arrive on the empty barrier of one
     // CTA, first of those in this CTA's row of the cluster, then of the others in its column.
     __device__ void release(int stage) {
