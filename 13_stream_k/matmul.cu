@@ -21,6 +21,7 @@
 #include "common/tensor_map.h"
 #include "common/tile_scheduler.h"
 #include "common/tma_epilogue.cuh"
+#include "common/vector_access.cuh"
 
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
 constexpr int kManyWaves = 32;  // with so many each SM gets a block: at most 4 of 132 would idle
@@ -51,9 +52,10 @@ struct Tiling {
     constexpr int ctas() const { return cluster_m * cluster_n * split_k; }
 };
 
-// Consecutive k-tiles of one tile that a cluster computes.
+// Consecutive k-tiles of one tile, which a cluster computes. Its sums lie `rows_above` rows further
+// down than the tile in C.
 struct Unit {
-    int tile, first, k_tiles;
+    int tile, first, k_tiles, rows_above;
 };
 
 // The host's part of a launch.
@@ -63,73 +65,26 @@ struct Work {
           scheduler(ceil_div(M, tiling.m * tiling.cluster_m),
                     ceil_div(N, tiling.n * tiling.cluster_n), kGroup / tiling.cluster_m) {
         const int at_once = clusters_at_once(tiling.ctas()), tiles = scheduler.tiles;
-        const int waves = ceil_div(tiles, at_once);
-        clusters = waves < kManyWaves ? ceil_div(tiles, waves) : at_once;
-        if (!sliced || std::min(at_once / tiles, k_tiles) < 2) return;
-        slices = std::min(at_once / tiles, k_tiles);
-        shared_tiles = tiles;
-        clusters = tiles * slices;
-        tile_divisor = Divisor(k_tiles);
+        if (sliced) slices = Divisor(std::max(1, std::min(at_once / tiles, k_tiles)));
+        slice_rows = ceil_div(M, tiling.m * tiling.cluster_m) * tiling.m * tiling.cluster_m;
+        const int waves = ceil_div(units(), at_once);
+        clusters = waves < kManyWaves ? ceil_div(units(), waves) : at_once;
     }
-    // Where a cluster's share of the k-tiles begins, and whose share k-tile `at` belongs to.
-    __host__ __device__ int begin(int cluster) const {
-        return cluster / slices * k_tiles + cluster % slices * k_tiles / slices;
-    }
-    __host__ __device__ int cluster_of(int at) const {
-        return at / k_tiles * slices + ((at % k_tiles + 1) * slices - 1) / k_tiles;
-    }
-    // How many shares begin inside a tile.
-    int cuts() const {
-        int count = 0;
-        for (int cluster = 1; cluster < clusters; ++cluster) count += begin(cluster) % k_tiles > 0;
-        return count;
+    __host__ __device__ int units() const { return scheduler.tiles * slices.value; }
+    __device__ Unit unit(int i) const {
+        const int tile = slices.quotient(i), slice = i - tile * slices.value;
+        const int first = slices.quotient(slice * k_tiles);
+        return {tile, first, slices.quotient((slice + 1) * k_tiles) - first, slice * slice_rows};
     }
     int M, N;
     int k_tiles;  // of a tile
     TileScheduler scheduler;  // of the tiles that a cluster computes together
-    int clusters;  // each takes its share, and then every clusters-th of the other tiles
-    int shared_tiles = 0;  // the first tiles, whose k-tiles are shared
-    int slices = 1;  // of a shared tile, a cluster for each
-    Divisor tile_divisor;  // divides by k_tiles
-    float4* parts = nullptr;  // the workspace: two parts for each CTA
+    Divisor slices;  // of each tile, a unit each
+    int slice_rows;  // rows of the workspace for the sums of one slice of all tiles
+    int clusters;  // each computes every clusters-th unit
 };
 
-// The units of work of a cluster, in order. kCut: there are parts of tiles among them.
-template <bool kCut>
-class Units {
-public:
-    __device__ Units(const Work& work, int cluster)
-        : work_(work), whole_(work.shared_tiles + cluster) {
-        if (!kCut) return;
-        at_ = work.begin(cluster);
-        end_ = work.begin(cluster + 1);
-    }
-    __device__ bool next(Unit& unit) {
-        if (kCut && at_ < end_) {
-            unit.tile = work_.tile_divisor.quotient(at_);
-            unit.first = at_ - unit.tile * work_.k_tiles;
-            unit.k_tiles = min(work_.k_tiles - unit.first, end_ - at_);
-            at_ += unit.k_tiles;
-            return true;
-        }
-        unit = {whole_, 0, work_.k_tiles};
-        whole_ += work_.clusters;
-        return unit.tile < work_.scheduler.tiles;
-    }
-
-private:
-    const Work& work_;
-    int at_ = 0, end_ = 0;  // of the share
-    int whole_;  // the next whole tile
-};
-
-// For each warp that computes a part of a tile that is cut: how many clusters' warps have computed
-// theirs, and how many have written it to the workspace. The warp that adds them up resets both.
-constexpr int kCounters = 4096;  // two tiles for each CTA, twelve warps
-__device__ int tickets[kCounters];
-__device__ int written[kCounters];
-
-template <class Tile, int kSplitK, bool kCut>
+template <class Tile, int kSplitK>
 __device__ __forceinline__ void multiply(const Work& work, float* C, const CUtensorMap& A,
                                          const CUtensorMap& B, const CUtensorMap& C_map) {
     extern __shared__ __align__(1024) char memory[];
@@ -178,8 +133,8 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         const bool issues = ptx::elect_sync();
         typename Shared::Pipeline::Position stage;
         stage.parity = 1;
-        Unit unit;
-        for (Units<kCut> units(work, cluster); units.next(unit);) {
+        for (int i = cluster; i < work.units(); i += work.clusters) {
+            const Unit unit = work.unit(i);
             const auto at = work.scheduler.position(unit.tile);
             for (int k_tile = begin(unit, slice); k_tile < begin(unit, slice + 1); ++k_tile)
                 pipeline.load(stage, A, B, row_of(at), col_of(at), k_tile * kTileK, issues);
@@ -192,14 +147,15 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; transposed, 64 columns
     TmaEpilogue epilogue(shared.Cs + (Tile::kSwapped ? 0 : warp / 4 * 2), C_map);
     // From registers to C: a fragment of 16 x 8 of each warp, of a transposed tile one of 8 x 16.
-    const auto store_fragment = [&](const float(&x)[4], int c_row, int c_col, int fragment) {
+    const auto store_fragment = [&](const float(&x)[4], int c_row, int c_col, int fragment,
+                                    int rows_above) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
             const int along = warp % 4 * 16 + i / 2 * 8 + lane / 4;  // the 64 of the warpgroup
             const int across = fragment * 8 + lane % 4 * 2 + i % 2;
             const int r = c_row + (Tile::kSwapped ? across : along);
             const int c = c_col + (Tile::kSwapped ? along : across);
-            if (r < work.M && c < work.N) C[size_t(r) * work.N + c] = x[i];
+            if (r < work.M && c < work.N) C[size_t(rows_above + r) * work.N + c] = x[i];
         }
     };
 
@@ -236,68 +192,6 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         parity ^= 1;
     };
 
-    // Adds up the parts of a tile that is cut, the fragments of each warp separately. Returns
-    // whether this warp is the last: then `sums` has become the sum of all parts, in the order of k,
-    // and the caller stores it.
-    const auto add_parts = [&](float(&sums)[kSums][4], const Unit& unit) {
-        const int counter = (unit.tile * kCtas + rank) * (kConsumers / 32) + warp;
-        const int from = work.cluster_of(unit.tile * work.k_tiles);
-        const int count = work.cluster_of((unit.tile + 1) * work.k_tiles - 1) - from + 1;
-        // A cluster may have two parts: the end of a tile, and the beginning of another one.
-        const auto part = [&](int i) {
-            const size_t place = 2 * (from + i) + (i == 0);
-            return work.parts + (place * kCtas + rank) * kSums * kConsumers + threadIdx.x;
-        };
-        const int ticket = lane == 0 ? atomicAdd(&tickets[counter], 1) : 0;
-        if (__shfl_sync(~0u, ticket, 0) < count - 1) {
-            float4* const own_part = part(cluster - from);
-#pragma unroll
-            for (int i = 0; i < kSums; ++i)
-                __stcg(own_part + i * kConsumers,
-                       float4{sums[i][0], sums[i][1], sums[i][2], sums[i][3]});
-            __syncwarp();  // all lanes have written: the fence covers that, too
-            if (lane == 0) {
-                __threadfence();
-                atomicAdd(&written[counter], 1);
-            }
-            return false;
-        }
-        if (lane == 0) {
-            while (atomicAdd(&written[counter], 0) < count - 1) {
-            }
-            __threadfence();
-            atomicExch(&tickets[counter], 0);
-            atomicExch(&written[counter], 0);
-        }
-        __syncwarp();  // all other parts have been written
-        const auto add = [](float(&sum)[4], float4 x) {
-            sum[0] += x.x;
-            sum[1] += x.y;
-            sum[2] += x.z;
-            sum[3] += x.w;
-        };
-        constexpr int kAtOnce = kSums < 16 ? kSums : 16;  // loads of a thread in flight
-#pragma unroll
-        for (int begin = 0; begin < kSums; begin += kAtOnce) {
-            float before[kAtOnce][4] = {};  // the parts before this one
-            for (int i = 0; i < cluster - from; ++i)
-#pragma unroll
-                for (int j = 0; j < kAtOnce; ++j)
-                    if (begin + j < kSums)
-                        add(before[j], __ldcg(part(i) + (begin + j) * kConsumers));
-#pragma unroll
-            for (int j = 0; j < kAtOnce; ++j)
-                if (begin + j < kSums)
-                    add(sums[begin + j], {before[j][0], before[j][1], before[j][2], before[j][3]});
-            for (int i = cluster - from + 1; i < count; ++i)
-#pragma unroll
-                for (int j = 0; j < kAtOnce; ++j)
-                    if (begin + j < kSums)
-                        add(sums[begin + j], __ldcg(part(i) + (begin + j) * kConsumers));
-        }
-        return true;
-    };
-
     typename Shared::Pipeline::Consumer consumer(pipeline, row);
     float deferred[kDeferred ? 8 * kDeferred : 1][4];  // those of the tile before
     bool pending = false;  // they are still to be stored
@@ -305,8 +199,8 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     const auto store_deferred = [&](int i) {
         epilogue.store(&deferred[8 * i], deferred_row, deferred_col + (kImmediate + i) * 64);
     };
-    Unit unit;
-    for (Units<kCut> units(work, cluster); units.next(unit);) {
+    for (int i = cluster; i < work.units(); i += work.clusters) {
+        const Unit unit = work.unit(i);
         const int k_tiles = begin(unit, slice + 1) - begin(unit, slice);
         float acc[kFragments][4];
         consumer.multiply(acc, k_tiles, [&](int k_tile) {
@@ -319,26 +213,25 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             for (int i = 0; i < kDeferred; ++i)
                 if (pending && k_tile == min(2 + 2 * i, k_tiles - 1)) store_deferred(i);
         });
-        if (kCut) memset(deferred, 0, sizeof deferred);  // else values nobody needs fill registers
         pending = false;
-        const bool whole = !kCut || unit.k_tiles == work.k_tiles;
         if constexpr (kSplitK > 1) {
             float sums[kSums][4];  // where a CTA adds up fewer, the last is unset, and not stored
             reduce(acc, sums);
-            if (!whole && !add_parts(sums, unit)) continue;
 #pragma unroll
             for (int i = 0; i < kSums; ++i)
                 if (int fragment = slice + i * kSplitK; fragment < kFragments)
-                    store_fragment(sums[i], c_row, c_col, fragment);
-        } else if (!Tile::kSwapped && whole) {
+                    store_fragment(sums[i], c_row, c_col, fragment, unit.rows_above);
+        } else if (!Tile::kSwapped) {
+            c_row += unit.rows_above;
             for (int i = 0; i < kImmediate; ++i) epilogue.store(&acc[8 * i], c_row, c_col + i * 64);
             if constexpr (kDeferred > 0) memcpy(deferred, acc + 8 * kImmediate, sizeof deferred);
             pending = true;
             deferred_row = c_row;
             deferred_col = c_col;
-        } else if (whole || add_parts(acc, unit)) {
+        } else {
 #pragma unroll
-            for (int i = 0; i < kFragments; ++i) store_fragment(acc[i], c_row, c_col, i);
+            for (int i = 0; i < kFragments; ++i)
+                store_fragment(acc[i], c_row, c_col, i, unit.rows_above);
         }
     }
     for (int i = 0; pending && i < kDeferred; ++i) store_deferred(i);
@@ -347,22 +240,43 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         ptx::mbarrier_wait_parity(&shared.reduction_empty, parity ^ 1);
 }
 
-template <class Tile, bool kCut>
+template <class Tile>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
     matmul(const __grid_constant__ Work work, float* C, const __grid_constant__ CUtensorMap A,
            const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map) {
-    multiply<Tile, 1, kCut>(work, C, A, B, C_map);
+    multiply<Tile, 1>(work, C, A, B, C_map);
 }
-template <class Tile, int kSplitK, bool kCut>
+template <class Tile, int kSplitK>
 CLUSTER_DIMS(Tile::kMulticastCtas* kSplitK, 1, 1)
 __global__ void __launch_bounds__(Tile::kThreads, 1)
     matmul_in_clusters(const __grid_constant__ Work work, float* C,
                        const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B,
                        const __grid_constant__ CUtensorMap C_map) {
-    multiply<Tile, kSplitK, kCut>(work, C, A, B, C_map);
+    multiply<Tile, kSplitK>(work, C, A, B, C_map);
 }
 
-template <class Tile, int kSplitK, bool kSliced>
+// C = the sums of all slices, added in the order of k. C has `count` elements, and the sums of the
+// next slice lie `stride` elements further on, a multiple of 4. kWide: count is one, too. The kernel
+// may be launched while the one before still runs, for whose end it waits.
+template <bool kWide>
+__global__ void add_slices(const float* sums, int slices, size_t stride, size_t count, float* C) {
+    const size_t i = 4 * (blockIdx.x * size_t(blockDim.x) + threadIdx.x);
+    if (i >= count) return;
+    cudaGridDependencySynchronize();
+    const int valid = int(min(count - i, size_t(4)));
+    float total[4] = {};
+#pragma unroll 4
+    for (int slice = 0; slice < slices; ++slice) {
+        const float4 x = load4<kWide>(sums + slice * stride + i, valid);
+        total[0] += x.x;
+        total[1] += x.y;
+        total[2] += x.z;
+        total[3] += x.w;
+    }
+    store4<kWide>(C + i, total, valid);
+}
+
+template <class Tile, int kSplitK>
 void launch(Work work, int K, const half* A, const half* B, float* C) {
     const int M = work.M, N = work.N;
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
@@ -370,22 +284,38 @@ void launch(Work work, int K, const half* A, const half* B, float* C) {
         tensor_map(A_rows.data, M, K, Tile::kTileM / Tile::kAlongN, kTileK, 128, A_rows.stride);
     const auto B_map =
         tensor_map(B_rows.data, K, N, kTileK / Tile::kAlongM, 64, 128, B_rows.stride);
-    const auto C_map = Tile::kSwapped ? CUtensorMap() : tensor_map(C, M, N, 64, 32, 128);
+    const int slices = work.slices.value;
+    const size_t stride = size_t(work.slice_rows) * N;
+    float* sums = C;
+    if (slices > 1) {  // finish_launch() reports the error
+        keep_freed_memory();
+        if (cudaMallocAsync(&sums, slices * stride * sizeof(float), 0)) return;
+    }
+    const int rows = slices > 1 ? slices * work.slice_rows : M;
+    const auto C_map = Tile::kSwapped ? CUtensorMap() : tensor_map(sums, rows, N, 64, 32, 128);
     constexpr int kCtas = Tile::kMulticastCtas * kSplitK;
     const auto kernel = [] {
-        if constexpr (kCtas == 1) return matmul<Tile, kSliced>;
-        else return matmul_in_clusters<Tile, kSplitK, kSliced>;
+        if constexpr (kCtas == 1) return matmul<Tile>;
+        else return matmul_in_clusters<Tile, kSplitK>;
     }();
     using Shared = ::Shared<Tile, kSplitK>;
-    const int blocks = work.clusters * kCtas;
-    if (kSliced) {  // finish_launch() reports the error
-        keep_freed_memory();
-        const size_t bytes = 2 * sizeof(float4) * blocks * Shared::kOwned * Tile::kConsumers;
-        if (cudaMallocAsync(&work.parts, bytes, 0)) return;
-    }
     allow_shared_memory(kernel, sizeof(Shared));
-    kernel<<<blocks, Tile::kThreads, sizeof(Shared)>>>(work, C, A_map, B_map, C_map);
-    if (work.parts) cudaFreeAsync(work.parts, 0);
+    kernel<<<work.clusters * kCtas, Tile::kThreads, sizeof(Shared)>>>(work, sums, A_map, B_map,
+                                                                      C_map);
+    if (slices == 1) return;
+    const size_t count = size_t(M) * N;
+    // Programmatic stream serialization: the second kernel is on the SMs when the first one ends.
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.blockDim = dim3(128);
+    config.gridDim = dim3(unsigned(ceil_div(count, 4 * 128)));
+    config.attrs = &early;
+    config.numAttrs = 1;
+    cudaLaunchKernelEx(&config, count % 4 ? add_slices<false> : add_slices<true>,
+                       (const float*)sums, slices, stride, count, C);
+    cudaFreeAsync(sums, 0);
 }
 
 // A k-tile takes `step` nanoseconds, the rest of a tile `rest`, fitted to times of an H100.
@@ -403,17 +333,17 @@ struct Config {
 template <int m, int n, int cm, int cn>
 constexpr Config normal(int step, int rest) {
     using Tile = CtaTile<m, n, false, cm, cn>;
-    return {{m, n, false, cm, cn, 1}, false, step, rest, launch<Tile, 1, false>};
+    return {{m, n, false, cm, cn, 1}, false, step, rest, launch<Tile, 1>};
 }
 template <int m, int n, int cm, int cn, int split_k>
 constexpr Config transposed(int step, int rest) {
     using Tile = CtaTile<m, n, true, cm, cn>;
-    return {{m, n, true, cm, cn, split_k}, false, step, rest, launch<Tile, split_k, false>};
+    return {{m, n, true, cm, cn, split_k}, false, step, rest, launch<Tile, split_k>};
 }
 template <int m, int n, int cm, int cn, int split_k>
 constexpr Config sliced(int step, int rest) {
     using Tile = CtaTile<m, n, true, cm, cn>;
-    return {{m, n, true, cm, cn, split_k}, true, step, rest, launch<Tile, split_k, true>};
+    return {{m, n, true, cm, cn, split_k}, true, step, rest, launch<Tile, split_k>};
 }
 constexpr Config kConfigs[] = {  // rows, columns of a tile; cluster_m, cluster_n, split_k
     normal<128, 64, 1, 4>(215, 671),          normal<128, 128, 1, 1>(321, 1187),
@@ -451,24 +381,24 @@ double time_of(const Config& config, int M, int N, int K) {
     const auto [m, n, transposed, cluster_m, cluster_n, split_k] = config.tiling;
     const Work work(M, N, K, config.tiling, config.sliced);
     const bool stored = transposed || N % 4 == 0;  // by TMA, which takes multiples of 16 bytes
-    if (!stored || (config.sliced && work.slices == 1))
-        return std::numeric_limits<double>::infinity();
+    const int slices = work.slices.value;
+    if (!stored || (config.sliced && slices == 1)) return std::numeric_limits<double>::infinity();
     // What all CTAs load for a k-tile: rows of 128 bytes, each with two requests if it lies across
     // two lines of L2.
     const double A_rows = double(m) / cluster_n, B_rows = double(n) / cluster_m;
     const double requests = A_rows * (aligned(K) % 64 ? 2 : 1) + B_rows * (aligned(N) % 64 ? 2 : 1);
     const double ctas = work.clusters * config.tiling.ctas();
-    const int split = split_k * work.slices;  // CTAs for each tile
+    const int split = split_k * slices;  // CTAs for each tile
     const double l2 = split > 1 ? kL2Slices : kL2;
     const double step = std::max(
         {config.step * 1e-3, requests * ctas / kRequests, (A_rows + B_rows) * 128e-6 * ctas / l2});
-    const int waves = work.shared_tiles ? 1 : ceil_div(work.scheduler.tiles, work.clusters);
-    const int k_tiles = ceil_div(ceil_div(work.k_tiles, work.slices), split_k);
+    const int waves = ceil_div(work.units(), work.clusters);
+    const int k_tiles = ceil_div(ceil_div(work.k_tiles, slices), split_k);
     double time = kStart + waves * (k_tiles * step + config.rest * 1e-3);
     // A wave's tiles are stored while the next wave's are computed, but nothing hides the last.
     const double MB_of_wave = 4e-6 * std::min(double(M) * N, ctas / split * m * n);
     time += MB_of_wave / (transposed ? kScattered : kStored);
-    if (work.slices > 1) time += kFirstPart + (work.slices - 1) * kPart;
+    if (slices > 1) time += kFirstPart + (slices - 1) * kPart;
     return time;
 }
 
@@ -490,14 +420,11 @@ void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) 
     best.launch(Work(M, N, K, best.tiling, best.sliced), K, A, B, C);
 }
 
-// How many floats of cut tiles go through the workspace.
-double parts_elements(int M, int N, int K) {
+// How many floats go through the workspace.
+double parts_elements(double M, double N, double K) {
     const Config& best = best_config(M, N, K);
-    const Tiling& tiling = best.tiling;
-    const int across = tiling.transposed ? tiling.m : tiling.n,
-              along = tiling.m * tiling.n / across;
-    return 8.0 * Work(M, N, K, tiling, best.sliced).cuts() * tiling.ctas() * along *
-           ceil_div(across / 8, tiling.split_k);
+    const int slices = Work(M, N, K, best.tiling, best.sliced).slices.value;
+    return slices > 1 ? slices * M * N : 0;
 }
 
 // A is loaded once per column of clusters, B once per row of them, plus once for a padded copy.
@@ -516,10 +443,8 @@ double stored_elements(double M, double N, double K) {
 double shared_loaded_bytes(double M, double N, double K) {
     const Config& best = best_config(M, N, K);
     const Tiling& tiling = best.tiling;
-    const Work work(M, N, K, tiling, best.sliced);
-    const double sent =
-        4.0 * (work.scheduler.tiles + work.cuts()) * tiling.ctas() * tiling.m * tiling.n;
-    return tiling.split_k > 1 ? sent : 0;
+    const int units = Work(M, N, K, tiling, best.sliced).units();
+    return tiling.split_k > 1 ? 4.0 * units * tiling.ctas() * tiling.m * tiling.n : 0;
 }
 
 int main(int argc, char** argv) {

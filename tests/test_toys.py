@@ -102,29 +102,36 @@ namespace shares {
 namespace slices {
 %s
 }
-template <class Units, class Unit, class Work>
-void print(const Work& work) {
+// Adds what the cluster computes next.
+template <class Work, class Unit>
+void add(const Work& work, const Unit& unit, unsigned long long& all) {
+    const auto at = work.scheduler.position(unit.tile);
+    for (int x : {unit.tile, unit.first, unit.k_tiles, at.m, at.n}) all = (all * 31 + x) %% 1000003;
+}
+template <bool kCut>
+unsigned long long all_of(const shares::Work& work) {
     unsigned long long all = work.clusters;
     for (int cluster = 0; cluster < work.clusters; ++cluster) {
-        Unit unit;
-        for (Units units(work, cluster); units.next(unit);) {
-            const auto at = work.scheduler.position(unit.tile);
-            for (int x : {unit.tile, unit.first, unit.k_tiles, at.m, at.n}) all = (all * 31 + x) %% 1000003;
-        }
+        shares::Unit unit;
+        for (shares::Units<kCut> units(work, cluster); units.next(unit);) add(work, unit, all);
     }
-    std::cout << all << std::endl;
+    return all;
+}
+unsigned long long all_of(const slices::Work& work) {
+    unsigned long long all = work.clusters;
+    for (int cluster = 0; cluster < work.clusters; ++cluster)
+        for (int i = cluster; i < work.units(); i += work.clusters) add(work, work.unit(i), all);
+    return all;
 }
 int main() {
     std::string division;
     for (int M, N, K, m, n; std::cin >> division >> at_once >> M >> N >> K >> m >> n;) {
         if (division == "shares") {
             const shares::Work work(M, N, K, {m, n, false, 1, 1, 1});
-            if (work.shared_tiles) print<shares::Units<true>, shares::Unit>(work);
-            else print<shares::Units<false>, shares::Unit>(work);
+            std::cout << (work.shared_tiles ? all_of<true>(work) : all_of<false>(work)) << std::endl;
         } else {
             const slices::Work work(M, N, K, {m, n, false, 1, 1, 1}, division == "slices");
-            if (work.shared_tiles) print<slices::Units<true>, slices::Unit>(work);
-            else print<slices::Units<false>, slices::Unit>(work);
+            std::cout << all_of(work) << std::endl;
         }
     }
 }
@@ -136,9 +143,8 @@ def shares_of(file):
     text = (ROOT / file).read_text()
     pipeline = (ROOT / "common/cluster_pipeline.cuh").read_text()
     constants = re.findall(r"(?m)^constexpr int (?:kTileK|kGroup|kManyWaves|kMinSaved) = .*", pipeline + text)
-    types = [re.search(rf"(?ms)^(template <bool kCut>\n)?(struct|class) {name} {{.*?^}};", text)[0]
-             for name in ("Tiling", "Unit", "Work", "Units")]
-    return "\n".join(constants + types)
+    types = re.finditer(r"(?ms)^(template <bool kCut>\n)?(struct|class) (Tiling|Unit|Work|Units) {.*?^};", text)
+    return "\n".join(constants + [each[0] for each in types])
 
 
 def test_waves(shown, tmp_path):
