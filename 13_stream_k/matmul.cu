@@ -33,9 +33,12 @@ struct Shared {
     static constexpr int kPairs = Tile::kSwapped ? 0 : 2 * Tile::kWarpgroups;
     static constexpr int kOwned = ceil_div(Tile::kFragments, kSplitK);  // that a CTA adds up
     static constexpr int kReduced = kSplitK > 1 ? kOwned : 0;
-    // In KiB. A block may have 227; a pair takes 16, a fragment of a warpgroup 2.
-    static constexpr int kRest = 226 - kPairs * 16 - kReduced * kSplitK * Tile::kWarpgroups * 2;
-    static constexpr int kStages = std::min(12, kRest / (Tile::kTileM / 8 + Tile::kParts * 8));
+    // In KiB. A block may have 227, two for mbarriers; a pair takes 16, a fragment of a warpgroup 2.
+    static constexpr int kRealigned = Tile::kRealignsB ? Tile::kParts * 16 : 0;
+    static constexpr int kRest =
+        225 - kPairs * 16 - kReduced * kSplitK * Tile::kWarpgroups * 2 - kRealigned;
+    static constexpr int kStage = Tile::kTileM / 8 + Tile::kParts * 8 + Tile::kRealignsB;
+    static constexpr int kStages = std::min(12, kRest / kStage);
     using Pipeline = ::Pipeline<Tile, kStages>;
     typename Pipeline::Memory stages;
     TmaEpilogue::Pair Cs[kPairs];
@@ -49,6 +52,7 @@ struct Tiling {
     bool transposed;
     int cluster_m, cluster_n;  // tiles of a cluster, one below the other and side by side
     int split_k;  // CTAs for each tile, a slice of its k-tiles each
+    bool realigned = false;  // consumers realign B
     constexpr int ctas() const { return cluster_m * cluster_n * split_k; }
 };
 
@@ -100,7 +104,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int rank = kCtas > 1 ? ptx::get_sreg_cluster_ctarank() : 0, cluster = blockIdx.x / kCtas;
     const int slice = rank / kMulticastCtas, in_group = rank % kMulticastCtas;
-    typename Shared::Pipeline pipeline(shared.stages, slice * kMulticastCtas, in_group);
+    typename Shared::Pipeline pipeline(shared.stages, slice * kMulticastCtas, in_group, work.N);
     // Of a unit's k-tiles this CTA computes those of its slice.
     const auto begin = [&](const Unit& unit, int slice) {
         return unit.first + unit.k_tiles * slice / kSplitK;
@@ -279,11 +283,14 @@ __global__ void add_slices(const float* sums, int slices, size_t stride, size_t 
 template <class Tile, int kSplitK>
 void launch(Work work, int K, const half* A, const half* B, float* C) {
     const int M = work.M, N = work.N;
-    const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
+    // Where consumers realign B, TMA takes `period` rows for one, which is aligned.
+    const int period = Tile::kRealignsB ? rows_period(N) : 1;
+    const AlignedRows A_rows(A, M, K), B_rows(B, K / period, period * N);
     const auto A_map =
         tensor_map(A_rows.data, M, K, Tile::kTileM / Tile::kAlongN, kTileK, 128, A_rows.stride);
-    const auto B_map =
-        tensor_map(B_rows.data, K, N, kTileK / Tile::kAlongM, 64, 128, B_rows.stride);
+    const auto B_map = tensor_map(
+        B_rows.data, K / period, period * N, kTileK / Tile::kAlongM / period,
+        Tile::kRealignsB ? Tile::kTileN + 8 : 64, Tile::kRealignsB ? 0 : 128, B_rows.stride);
     const int slices = work.slices.value;
     const size_t stride = size_t(work.slice_rows) * N;
     float* sums = C;
@@ -325,9 +332,10 @@ struct Config {
     int step, rest;
     void (*launch)(Work work, int K, const half* A, const half* B, float* C);
     std::string name() const {
-        return format("%dx%d%s-%dx%dx%d%s", tiling.m, tiling.n,
+        return format("%dx%d%s-%dx%dx%d%s%s", tiling.m, tiling.n,
                       tiling.transposed ? "-transposed" : "", tiling.cluster_m, tiling.cluster_n,
-                      tiling.split_k, sliced ? "-sliced" : "");
+                      tiling.split_k, sliced ? "-sliced" : "",
+                      tiling.realigned ? "-unaligned" : "");
     }
 };
 template <int m, int n, int cm, int cn>
@@ -344,6 +352,11 @@ template <int m, int n, int cm, int cn, int split_k>
 constexpr Config sliced(int step, int rest) {
     using Tile = CtaTile<m, n, true, cm, cn>;
     return {{m, n, true, cm, cn, split_k}, true, step, rest, launch<Tile, split_k>};
+}
+template <int m, int n, int cn, int split_k, bool kSliced = false>
+constexpr Config unaligned(int step, int rest) {
+    using Tile = CtaTile<m, n, true, 1, cn, true>;
+    return {{m, n, true, 1, cn, split_k, true}, kSliced, step, rest, launch<Tile, split_k>};
 }
 constexpr Config kConfigs[] = {  // rows, columns of a tile; cluster_m, cluster_n, split_k
     normal<128, 64, 1, 4>(215, 671),          normal<128, 128, 1, 1>(321, 1187),
@@ -364,7 +377,20 @@ constexpr Config kConfigs[] = {  // rows, columns of a tile; cluster_m, cluster_
     transposed<192, 128, 1, 2, 1>(500, 2534), transposed<224, 128, 1, 2, 1>(574, 2986),
     transposed<192, 192, 1, 2, 1>(726, 3607), sliced<64, 64, 1, 1, 4>(110, 39),
     sliced<128, 64, 4, 2, 1>(216, 973),       sliced<96, 128, 2, 4, 1>(265, 1929),
-    sliced<112, 128, 4, 2, 1>(282, 2458),     sliced<160, 128, 2, 1, 1>(387, 4327)};
+    sliced<112, 128, 4, 2, 1>(282, 2458),     sliced<160, 128, 2, 1, 1>(387, 4327),
+    unaligned<16, 64, 1, 1>(250, 200),        unaligned<16, 128, 1, 1>(260, 250),
+    unaligned<16, 192, 1, 1>(270, 300),       unaligned<16, 64, 1, 8>(250, 600),
+    unaligned<48, 64, 1, 1>(250, 330),        unaligned<48, 128, 1, 1>(260, 450),
+    unaligned<48, 192, 1, 1>(270, 550),       unaligned<48, 64, 1, 2>(250, 500),
+    unaligned<48, 64, 1, 4>(250, 600),        unaligned<48, 64, 1, 8>(250, 800),
+    unaligned<64, 128, 1, 1>(260, 630),       unaligned<64, 192, 1, 1>(270, 700),
+    unaligned<96, 128, 1, 1>(280, 800),       unaligned<96, 64, 4, 1>(260, 722),
+    unaligned<128, 64, 1, 1>(270, 900),       unaligned<128, 64, 4, 1>(270, 1000),
+    unaligned<128, 128, 1, 1>(300, 1200),     unaligned<128, 128, 2, 1>(300, 1200),
+    unaligned<128, 192, 1, 1>(400, 1500),     unaligned<128, 64, 1, 4>(270, 1500),
+    unaligned<160, 128, 1, 1>(400, 1500),     unaligned<192, 128, 1, 1>(450, 2000),
+    unaligned<192, 128, 2, 1>(450, 2000),     unaligned<48, 64, 1, 4, true>(250, 300),
+    unaligned<48, 128, 1, 1, true>(260, 500), unaligned<128, 128, 1, 1, true>(300, 1500)};
 
 // Microseconds, fitted to times of an H100: from the launch to the first k-tile; until a cluster
 // has added the parts of a tile, and for each further part; for a copy to aligned rows.
@@ -378,15 +404,18 @@ constexpr double kL2 = 12.1, kL2Slices = 7.1, kDevice = 2.76, kStored = 8.5, kSc
 // The predicted microseconds of a configuration with aligned rows, if device memory does not take
 // longer; infinity: the configuration does not take that shape.
 double time_of(const Config& config, int M, int N, int K) {
-    const auto [m, n, transposed, cluster_m, cluster_n, split_k] = config.tiling;
+    const auto [m, n, transposed, cluster_m, cluster_n, split_k, realigned] = config.tiling;
     const Work work(M, N, K, config.tiling, config.sliced);
     const bool stored = transposed || N % 4 == 0;  // by TMA, which takes multiples of 16 bytes
+    const bool loaded = !realigned || (N % 8 && K % rows_period(N) == 0);
     const int slices = work.slices.value;
-    if (!stored || (config.sliced && slices == 1)) return std::numeric_limits<double>::infinity();
+    if (!stored || !loaded || (config.sliced && slices == 1))
+        return std::numeric_limits<double>::infinity();
     // What all CTAs load for a k-tile: rows of 128 bytes, each with two requests if it lies across
-    // two lines of L2.
+    // two lines of L2. A longer row of a box that is realigned has one more.
     const double A_rows = double(m) / cluster_n, B_rows = double(n) / cluster_m;
-    const double requests = A_rows * (aligned(K) % 64 ? 2 : 1) + B_rows * (aligned(N) % 64 ? 2 : 1);
+    const double B_requests = realigned ? n + 64 : B_rows * (aligned(N) % 64 ? 2 : 1);
+    const double requests = A_rows * (aligned(K) % 64 ? 2 : 1) + B_requests;
     const double ctas = work.clusters * config.tiling.ctas();
     const int split = split_k * slices;  // CTAs for each tile
     const double l2 = split > 1 ? kL2Slices : kL2;
@@ -402,17 +431,24 @@ double time_of(const Config& config, int M, int N, int K) {
     return time;
 }
 
-// What the launch takes with device memory and copies. They are the same for all configurations, so
-// that they do not help to choose: where device memory is the limit, all predictions are equal.
+// The microseconds of the copies to aligned rows.
+double copies_time(const Config& config, int M, int N, int K) {
+    const bool copies_B = aligned(N) > N && !config.tiling.realigned;
+    return (aligned(K) > K ? kCopy + 4e-6 * M * K / kCopied : 0) +
+           (copies_B ? kCopy + 4e-6 * K * N / kCopied : 0);
+}
+
+// What the launch takes with device memory, which is the same for all configurations, so that it
+// does not help to choose: where device memory is the limit, all predictions are equal.
 double predicted_time(const Config& config, int M, int N, int K) {
     const double device = 1e-6 * (2.0 * K * (double(M) + N) + 4.0 * M * N) / kDevice;
-    const double copies = (aligned(K) > K ? kCopy + 4e-6 * M * K / kCopied : 0) +
-                          (aligned(N) > N ? kCopy + 4e-6 * K * N / kCopied : 0);
-    return std::max(time_of(config, M, N, K), kStart + device) + copies;
+    return std::max(time_of(config, M, N, K), kStart + device) + copies_time(config, M, N, K);
 }
 
 const Config& best_config(int M, int N, int K) {
-    return fastest(kConfigs, [=](const Config& config) { return time_of(config, M, N, K); });
+    return fastest(kConfigs, [=](const Config& config) {
+        return time_of(config, M, N, K) + copies_time(config, M, N, K);
+    });
 }
 
 void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
@@ -431,20 +467,32 @@ double parts_elements(double M, double N, double K) {
 // A part of a cut tile is loaded once, and its floats are as large as two halves.
 double loaded_elements(double M, double N, double K) {
     const Tiling tiling = best_config(M, N, K).tiling;
+    double B_columns = N, copied_N = N;
+    if (tiling.realigned) {
+        const int tiles = ceil_div(int(N), tiling.n * tiling.cluster_n) * tiling.cluster_n;
+        B_columns = columns_loaded(int(N), tiling.n, tiles);
+        copied_N = 0;
+    }
     return M * K * std::ceil(N / (tiling.n * tiling.cluster_n)) +
-           K * N * std::ceil(M / (tiling.m * tiling.cluster_m)) + loaded_by_copies(M, N, K) +
-           2 * parts_elements(M, N, K);
+           K * B_columns * std::ceil(M / (tiling.m * tiling.cluster_m)) +
+           loaded_by_copies(M, copied_N, K) + 2 * parts_elements(M, N, K);
 }
 double stored_elements(double M, double N, double K) {
-    return stored_with_copies(M, N, K) + parts_elements(M, N, K);
+    const bool realigned = best_config(M, N, K).tiling.realigned;
+    return (realigned ? M * N + stored_with_copies(M, 0, K) : stored_with_copies(M, N, K)) +
+           parts_elements(M, N, K);
 }
 
-// The accumulators that the CTAs of a cluster send each other, for each unit of work.
+// The accumulators that the CTAs of a cluster send each other, for each unit of work; and where B
+// is realigned, two words for each word of a tile of B.
 double shared_loaded_bytes(double M, double N, double K) {
     const Config& best = best_config(M, N, K);
     const Tiling& tiling = best.tiling;
-    const int units = Work(M, N, K, tiling, best.sliced).units();
-    return tiling.split_k > 1 ? 4.0 * units * tiling.ctas() * tiling.m * tiling.n : 0;
+    const Work work(M, N, K, tiling, best.sliced);
+    const double tiles = double(work.scheduler.tiles) * tiling.cluster_m * tiling.cluster_n;
+    const double sent = 4.0 * work.units() * tiling.ctas() * tiling.m * tiling.n;
+    const double realigned = 2 * 2.0 * tiles * work.k_tiles * kTileK * tiling.n;
+    return (tiling.split_k > 1 ? sent : 0) + (tiling.realigned ? realigned : 0);
 }
 
 int main(int argc, char** argv) {

@@ -9,18 +9,22 @@
 
 #include "common/ptx/hopper.cuh"
 #include "common/stage.h"
+#include "common/unaligned_rows.cuh"
 
 constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
 
 // A tile of kM x kN, for the CTA that computes it. kTransposed: it computes C^T = B^T A^T. Of
 // kClusterM x kClusterN CTAs, those side by side load a slice of A each for all of them, those one
-// below the other a slice of B. kAlongM, kAlongN and kSwapped are the parameters of the template,
-// for code that knows only its type.
-template <int kM, int kN, bool kTransposed, int kClusterM, int kClusterN>
+// below the other a slice of B. kRealigned: B's rows do not start on multiples of 16 bytes, and
+// consumers realign them. kAlongM, kAlongN, kSwapped and kRealignsB are the parameters of the
+// template, for code that knows only its type.
+template <int kM, int kN, bool kTransposed, int kClusterM, int kClusterN, bool kRealigned = false>
 struct CtaTile {
     static_assert(kM / kClusterN % 8 == 0, "a slice of A is whole repeats of the swizzle");
+    static_assert(!kRealigned || (kTransposed && kClusterM == 1),
+                  "a warpgroup realigns its own 64 columns of B, which no other CTA loads");
     static constexpr int kTileM = kM, kTileN = kN, kAlongM = kClusterM, kAlongN = kClusterN;
-    static constexpr bool kSwapped = kTransposed;
+    static constexpr bool kSwapped = kTransposed, kRealignsB = kRealigned;
     static constexpr int kMulticastCtas = kClusterM * kClusterN;  // that load for each other
     static constexpr int kSharers = kClusterM + kClusterN - 1;  // CTAs that load for this one
     static constexpr int kParts = kN / 64;  // a tile of B is loaded in boxes of 64 columns
@@ -40,14 +44,16 @@ public:
     // follows a Memory, whose size is a multiple, too.
     struct alignas(1024) Memory {
         half As[kStages][Tile::kTileM][kTileK];
-        half Bs[kStages][Tile::kParts][kTileK][64];
+        // Where consumers realign B, they write one of two while wgmma reads the other.
+        half Bs[Tile::kRealignsB ? 2 : kStages][Tile::kParts][kTileK][64];
+        UnalignedTile<kTileK, Tile::kParts * 64> unaligned[Tile::kRealignsB ? kStages : 0];
         uint64_t full[kStages], empty[kStages];
     };
     // first: the rank of the first CTA that loads together with this one; rank: this CTA's, from
-    // there.
-    __device__ Pipeline(Memory& memory, int first, int rank)
+    // there; columns: of B, if it is to be realigned.
+    __device__ Pipeline(Memory& memory, int first, int rank, int columns = 0)
         : memory_(memory), first_(first), cta_m_(rank / Tile::kAlongN),
-          cta_n_(rank % Tile::kAlongN) {}
+          cta_n_(rank % Tile::kAlongN), columns_(columns) {}
 
     // One thread calls it, and then fence_mbarrier_init().
     __device__ void initialise() {
@@ -92,18 +98,29 @@ public:
               A_first_(ptx::wgmma_descriptor(memory_.As[0][Tile::kSwapped ? 0 : row], 128, 64)),
               B_first_(ptx::wgmma_descriptor(memory_.Bs[0][Tile::kSwapped ? row / 64 : 0], 128, 64,
                                              512)),
-              a_(A_first_), b_(B_first_) {}
+              a_(A_first_), b_(B_first_), realigner_(pipeline.columns_) {}
 
         // acc = the products of the next `k_tiles` k-tiles. Calls meanwhile(k_tile) while wgmma works
         // on a k-tile. If k_tiles is 0, acc becomes 0 after meanwhile(0).
         template <class Meanwhile>
         __device__ __forceinline__ void multiply(float (&acc)[Tile::kFragments][4], int k_tiles,
                                                  Meanwhile meanwhile) {
-            // A single consumer warpgroup keeps the products of two k-tiles in flight.
-            constexpr bool kSingleConsumer = Tile::kWarpgroups == 1;
+            // The products of a k-tile run on while a single consumer warpgroup starts those of the
+            // next one, and while B of the next one is realigned.
+            constexpr bool kSingleConsumer = Tile::kWarpgroups == 1 && !Tile::kRealignsB;
+            constexpr bool kReleasesLater = kSingleConsumer || Tile::kRealignsB;
             int previous = 0;
             for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
                 ptx::mbarrier_wait_parity(&memory_.full[position_.stage], position_.parity);
+                if constexpr (Tile::kRealignsB) {
+                    const int part = threadIdx.x / 128;  // the warpgroup's 64 columns
+                    realigner_.realign(memory_.Bs[next_B_][part],
+                                       memory_.unaligned[position_.stage], part * 64);
+                    ptx::wgmma_wait_group<0>();
+                    if (k_tile > 0) pipeline_.release(previous);
+                    ptx::fence_proxy_async();  // before wgmma reads, and before TMA loads again
+                    ptx::named_barrier_sync(1 + part, 128);  // the 64 columns are there
+                }
                 ptx::wgmma_fence();
                 for (int s = 0; s < kTileK; s += 16) {  // along the rows of A, down the rows of B
                     const uint64_t a_s = a_ + s * 2 / 16, b_s = b_ + s * 128 / 16;
@@ -116,16 +133,19 @@ public:
                 if (kSingleConsumer) {  // waits for the k-tile before, while these products run
                     ptx::wgmma_wait_group<1>();
                     if (k_tile > 0) pipeline_.release(previous);
-                } else {
+                } else if (!kReleasesLater) {
                     ptx::wgmma_wait_group<0>();
                     pipeline_.release(position_.stage);
                 }
                 previous = position_.stage;
                 position_.next();
                 a_ = position_.stage ? a_ + sizeof(memory_.As[0]) / 16 : A_first_;
-                b_ = position_.stage ? b_ + sizeof(memory_.Bs[0]) / 16 : B_first_;
+                if constexpr (Tile::kRealignsB) {
+                    next_B_ ^= 1;
+                    b_ = next_B_ ? b_ + sizeof(memory_.Bs[0]) / 16 : B_first_;
+                } else b_ = position_.stage ? b_ + sizeof(memory_.Bs[0]) / 16 : B_first_;
             }
-            if (kSingleConsumer) {  // waits for the last k-tile
+            if (kReleasesLater) {  // waits for the last k-tile
                 ptx::wgmma_wait_group<0>();
                 if (k_tiles > 0) pipeline_.release(previous);
             }
@@ -141,6 +161,11 @@ public:
         Memory& memory_;
         const uint64_t A_first_, B_first_;  // of stage 0
         uint64_t a_, b_;
+        int next_B_ = 0;  // of the two of memory_.Bs, where consumers realign B
+        struct NoRealigner {
+            __device__ explicit NoRealigner(int) {}
+        };
+        std::conditional_t<Tile::kRealignsB, Realigner<kTileK>, NoRealigner> realigner_;
         Position position_;
     };
 
@@ -153,17 +178,22 @@ private:
         constexpr unsigned kColumn = ((1 << Tile::kMulticastCtas) - 1) / kRow;
         const unsigned in_row = kRow << (first_ + cta_m_ * Tile::kAlongN);
         const unsigned in_column = kColumn << (first_ + cta_n_);
-        auto& [As, Bs, full, empty] = memory_;
-        ptx::mbarrier_arrive_expect_tx(&full[stage], sizeof(As[0]) + sizeof(Bs[0]));
+        constexpr int kBytesOfB =
+            Tile::kRealignsB ? sizeof(memory_.unaligned[0]) : sizeof(memory_.Bs[0]);
+        auto& [As, Bs, unaligned, full, empty] = memory_;
+        ptx::mbarrier_arrive_expect_tx(&full[stage], sizeof(As[0]) + kBytesOfB);
         const int a = cta_n_ * kRowsA, b = cta_m_ * kRowsB;  // where this CTA's slices begin
         if (Tile::kAlongN == 1) ptx::cp_async_bulk_tensor(As[stage], &A, k, row, &full[stage]);
         else ptx::cp_async_bulk_tensor(As[stage][a], &A, k, row + a, &full[stage], in_row);
-        for (int j = 0; j < Tile::kParts; ++j)
-            if (Tile::kAlongM == 1)
-                ptx::cp_async_bulk_tensor(Bs[stage][j], &B, col + j * 64, k, &full[stage]);
-            else
-                ptx::cp_async_bulk_tensor(Bs[stage][j][b], &B, col + j * 64, k + b, &full[stage],
-                                          in_column);
+        if constexpr (Tile::kRealignsB)
+            load_unaligned(unaligned[stage], B, columns_, k, col, &full[stage]);
+        else
+            for (int j = 0; j < Tile::kParts; ++j)
+                if (Tile::kAlongM == 1)
+                    ptx::cp_async_bulk_tensor(Bs[stage][j], &B, col + j * 64, k, &full[stage]);
+                else
+                    ptx::cp_async_bulk_tensor(Bs[stage][j][b], &B, col + j * 64, k + b,
+                                              &full[stage], in_column);
     }
     // A consumer warp has read the stage: lanes 0, 1, ... each arrive on the empty barrier of one
     // CTA, first of those in this CTA's row of the cluster, then of the others in its column.
@@ -177,5 +207,5 @@ private:
             ptx::mbarrier_arrive_cluster(&memory_.empty[stage], first_ + rank);
     }
     Memory& memory_;
-    const int first_, cta_m_, cta_n_;
+    const int first_, cta_m_, cta_n_, columns_;
 };

@@ -61,12 +61,13 @@ int run_stage(Launcher<In, Out> launch, const Facts& facts, int argc, char** arg
         select_device(0);
         for (const ConfigFacts& config : facts.configs) {
             only_config = config.name;
-            // One tile, whose k-tiles all blocks or clusters may share, and several.
+            // One tile, whose k-tiles all blocks or clusters may share, and several. The rows of B are
+            // not multiples of 16 bytes, because a configuration may take only such.
             const auto verify = [&](Shape s) {
                 with_context(config.name + " " + to_string(s),
                              [&] { verify_bits(launch, facts, s); });
             };
-            verify({config.m, config.n, 640});
+            verify({config.m, config.n - 4, 640});
             if (!config.few_tiles) verify({config.m + 5, 2 * config.n - 4, 500});
         }
         std::printf("the same bits in each order of threads\n");
