@@ -5,14 +5,14 @@
 //    requests to L2     those of all CTAs for a k-tile               two for a row across two lines
 //    bytes from L2      those of all CTAs for a k-tile               128 for a row of a tile
 //
-//    time = start + waves x (k-tiles x k-tile + rest) + storing the last wave + adding parts
+//    time = start + waves x (k-tiles x k-tile + rest) + storing the last wave + adding slices
 //
 // Where C has few tiles, they may be split into slices: shares that begin at the same k in all
 // tiles, because clusters that load the same rows of A and columns of B at the same time share them
-// in L2.
+// in L2. A second kernel adds them. Where B's rows are unaligned, consumers realign them.
 //
-// Changed:  tiles are split into slices, not into equal shares; a heuristic with a model of L2;
-//           configurations for all shapes.
+// Changed:  tiles are split into slices, not into equal shares, and a second kernel adds them; a
+//           heuristic with a model of L2; configurations for all shapes.
 #include "common/aligned_rows.h"
 #include "common/cluster_occupancy.h"
 #include "common/cluster_pipeline.cuh"
@@ -269,7 +269,7 @@ __global__ void add_slices(const float* sums, int slices, size_t stride, size_t 
     cudaGridDependencySynchronize();
     const int valid = int(min(count - i, size_t(4)));
     float total[4] = {};
-#pragma unroll 4
+#pragma unroll 8
     for (int slice = 0; slice < slices; ++slice) {
         const float4 x = load4<kWide>(sums + slice * stride + i, valid);
         total[0] += x.x;
@@ -338,68 +338,86 @@ struct Config {
                       tiling.realigned ? "-unaligned" : "");
     }
 };
-template <int m, int n, int cm, int cn>
+template <class Tile, int split_k = 1>
+constexpr Config config(bool sliced, int step, int rest) {
+    return {{Tile::kTileM, Tile::kTileN, Tile::kSwapped, Tile::kAlongM, Tile::kAlongN, split_k,
+             Tile::kRealignsB},
+            sliced,
+            step,
+            rest,
+            launch<Tile, split_k>};
+}
+template <int m, int n, int cm, int cn, bool sliced = false>
 constexpr Config normal(int step, int rest) {
-    using Tile = CtaTile<m, n, false, cm, cn>;
-    return {{m, n, false, cm, cn, 1}, false, step, rest, launch<Tile, 1>};
+    return config<CtaTile<m, n, false, cm, cn>>(sliced, step, rest);
 }
-template <int m, int n, int cm, int cn, int split_k>
+template <int m, int n, int cm, int cn, int split_k, bool sliced = false>
 constexpr Config transposed(int step, int rest) {
-    using Tile = CtaTile<m, n, true, cm, cn>;
-    return {{m, n, true, cm, cn, split_k}, false, step, rest, launch<Tile, split_k>};
+    return config<CtaTile<m, n, true, cm, cn>, split_k>(sliced, step, rest);
 }
-template <int m, int n, int cm, int cn, int split_k>
-constexpr Config sliced(int step, int rest) {
-    using Tile = CtaTile<m, n, true, cm, cn>;
-    return {{m, n, true, cm, cn, split_k}, true, step, rest, launch<Tile, split_k>};
-}
-template <int m, int n, int cn, int split_k, bool kSliced = false>
+template <int m, int n, int split_k, bool sliced = false>
 constexpr Config unaligned(int step, int rest) {
-    using Tile = CtaTile<m, n, true, 1, cn, true>;
-    return {{m, n, true, 1, cn, split_k, true}, kSliced, step, rest, launch<Tile, split_k>};
+    return config<CtaTile<m, n, true, 1, 1, true>, split_k>(sliced, step, rest);
 }
+constexpr bool kSliced = true;
 constexpr Config kConfigs[] = {  // rows, columns of a tile; cluster_m, cluster_n, split_k
-    normal<128, 64, 1, 4>(215, 671),          normal<128, 128, 1, 1>(321, 1187),
-    normal<128, 128, 4, 1>(332, 1318),        normal<128, 192, 2, 1>(504, 1927),
-    normal<128, 192, 4, 2>(480, 1654),        normal<128, 256, 1, 1>(649, 2150),
-    normal<128, 256, 2, 1>(648, 2654),        transposed<16, 64, 1, 1, 1>(117, 161),
-    transposed<16, 64, 1, 1, 8>(170, 551),    transposed<32, 64, 1, 1, 1>(127, 234),
-    transposed<32, 64, 1, 1, 4>(157, 587),    transposed<32, 64, 1, 1, 8>(152, 743),
-    transposed<48, 64, 1, 1, 1>(139, 325),    transposed<64, 64, 1, 1, 4>(171, 1129),
-    transposed<64, 64, 1, 1, 8>(153, 1129),   transposed<96, 64, 1, 1, 4>(176, 1456),
-    transposed<96, 64, 1, 4, 1>(166, 722),    transposed<96, 64, 4, 2, 1>(176, 746),
-    transposed<64, 128, 1, 1, 1>(203, 633),   transposed<128, 64, 1, 1, 8>(197, 1790),
-    transposed<128, 64, 1, 4, 2>(203, 1974),  transposed<128, 64, 4, 2, 1>(190, 1087),
-    transposed<80, 128, 1, 1, 4>(216, 2011),  transposed<160, 64, 1, 1, 1>(211, 1015),
-    transposed<160, 64, 1, 4, 1>(216, 1181),  transposed<192, 64, 1, 1, 1>(263, 1187),
-    transposed<112, 128, 4, 2, 1>(293, 1452), transposed<128, 128, 1, 1, 4>(296, 2948),
-    transposed<160, 128, 2, 4, 1>(402, 2009), transposed<160, 128, 4, 2, 1>(404, 1990),
-    transposed<192, 128, 1, 2, 1>(500, 2534), transposed<224, 128, 1, 2, 1>(574, 2986),
-    transposed<192, 192, 1, 2, 1>(726, 3607), sliced<64, 64, 1, 1, 4>(110, 39),
-    sliced<128, 64, 4, 2, 1>(216, 973),       sliced<96, 128, 2, 4, 1>(265, 1929),
-    sliced<112, 128, 4, 2, 1>(282, 2458),     sliced<160, 128, 2, 1, 1>(387, 4327),
-    unaligned<16, 64, 1, 1>(250, 200),        unaligned<16, 128, 1, 1>(260, 250),
-    unaligned<16, 192, 1, 1>(270, 300),       unaligned<16, 64, 1, 8>(250, 600),
-    unaligned<48, 64, 1, 1>(250, 330),        unaligned<48, 128, 1, 1>(260, 450),
-    unaligned<48, 192, 1, 1>(270, 550),       unaligned<48, 64, 1, 2>(250, 500),
-    unaligned<48, 64, 1, 4>(250, 600),        unaligned<48, 64, 1, 8>(250, 800),
-    unaligned<64, 128, 1, 1>(260, 630),       unaligned<64, 192, 1, 1>(270, 700),
-    unaligned<96, 128, 1, 1>(280, 800),       unaligned<96, 64, 4, 1>(260, 722),
-    unaligned<128, 64, 1, 1>(270, 900),       unaligned<128, 64, 4, 1>(270, 1000),
-    unaligned<128, 128, 1, 1>(300, 1200),     unaligned<128, 128, 2, 1>(300, 1200),
-    unaligned<128, 192, 1, 1>(400, 1500),     unaligned<128, 64, 1, 4>(270, 1500),
-    unaligned<160, 128, 1, 1>(400, 1500),     unaligned<192, 128, 1, 1>(450, 2000),
-    unaligned<192, 128, 2, 1>(450, 2000),     unaligned<48, 64, 1, 4, true>(250, 300),
-    unaligned<48, 128, 1, 1, true>(260, 500), unaligned<128, 128, 1, 1, true>(300, 1500)};
+    normal<128, 64, 1, 4>(208, 733),
+    normal<128, 128, 1, 1>(317, 1158),
+    normal<128, 192, 2, 1>(483, 1889),
+    normal<128, 192, 4, 2>(476, 1612),
+    normal<128, 256, 1, 1>(631, 2213),
+    normal<128, 256, 2, 1>(630, 2548),
+    transposed<16, 64, 1, 1, 1>(112, 131),
+    transposed<16, 64, 1, 1, 8>(88, 625),
+    transposed<32, 64, 1, 1, 1>(121, 187),
+    transposed<32, 64, 1, 1, 4>(96, 726),
+    transposed<48, 64, 1, 1, 8>(79, 955),
+    transposed<64, 64, 1, 1, 1>(137, 314),
+    transposed<64, 64, 1, 1, 4>(156, 1211),
+    transposed<80, 64, 1, 1, 1>(143, 528),
+    transposed<96, 64, 1, 1, 4>(171, 1431),
+    transposed<96, 64, 1, 1, 8>(157, 1613),
+    transposed<96, 64, 1, 4, 1>(160, 789),
+    transposed<96, 64, 4, 2, 1>(171, 831),
+    transposed<64, 128, 1, 1, 1>(196, 699),
+    transposed<128, 64, 4, 2, 1>(190, 1078),
+    transposed<160, 64, 1, 4, 1>(222, 1208),
+    transposed<96, 128, 2, 4, 1>(253, 1427),
+    transposed<208, 64, 1, 2, 1>(355, 1387),
+    transposed<112, 128, 4, 2, 1>(289, 1474),
+    transposed<160, 128, 2, 4, 1>(403, 2054),
+    transposed<192, 128, 1, 2, 1>(498, 2728),
+    transposed<224, 128, 1, 2, 1>(564, 3420),
+    transposed<240, 128, 1, 2, 1>(603, 3411),
+    transposed<192, 192, 1, 2, 1>(704, 4595),
+    normal<128, 64, 1, 4, kSliced>(152, 1205),
+    transposed<96, 64, 4, 2, 1, kSliced>(183, 701),
+    transposed<160, 64, 1, 4, 1, kSliced>(199, 1309),
+    transposed<96, 128, 2, 4, 1, kSliced>(288, 1091),
+    transposed<128, 128, 4, 2, 1, kSliced>(320, 1595),
+    transposed<160, 128, 2, 1, 1, kSliced>(389, 1253),
+    transposed<160, 128, 4, 2, 1, kSliced>(426, 1874),
+    transposed<224, 128, 1, 2, 1, kSliced>(646, 2103),
+    unaligned<16, 192, 1>(597, 810),
+    unaligned<48, 128, 1>(501, 914),
+    unaligned<64, 128, 1>(535, 1030),
+    unaligned<128, 64, 4>(396, 1478),
+    unaligned<96, 128, 1>(549, 2201),
+    unaligned<128, 128, 1>(622, 3106),
+    unaligned<160, 128, 1>(630, 3606),
+    unaligned<128, 192, 1>(783, 5733),
+    unaligned<192, 128, 1>(635, 5092),
+    unaligned<48, 128, 1, kSliced>(501, 914)};
 
-// Microseconds, fitted to times of an H100: from the launch to the first k-tile; until a cluster
-// has added the parts of a tile, and for each further part; for a copy to aligned rows.
-constexpr double kStart = 4.55, kFirstPart = 4.8, kPart = 0.68, kCopy = 2.5;
+// Microseconds, fitted to times of an H100: from the launch to the first k-tile; until a second
+// kernel has added slices, and for each slice; for a copy to aligned rows.
+constexpr double kStart = 4.75, kSecondKernel = 1.86, kSlice = 0.21, kCopy = 2.75;
 constexpr double kRequests = 98e3;  // to L2, in a microsecond
 // Megabytes in a microsecond: from L2, where CTAs load the same data at the same time, and where
-// slices of K do not; to and from device memory; of C by TMA, and from registers; of copies.
-constexpr double kL2 = 12.1, kL2Slices = 7.1, kDevice = 2.76, kStored = 8.5, kScattered = 13.3,
-                 kCopied = 2.6;
+// slices of K do not; to and from device memory; of C by TMA, and from registers; through the second
+// kernel; of copies.
+constexpr double kL2 = 12.6, kL2Slices = 6.72, kDevice = 2.78, kStored = 7.0, kScattered = 23,
+                 kAdded = 10.4, kCopied = 2.82;
 
 // The predicted microseconds of a configuration with aligned rows, if device memory does not take
 // longer; infinity: the configuration does not take that shape.
@@ -417,17 +435,17 @@ double time_of(const Config& config, int M, int N, int K) {
     const double B_requests = realigned ? n + 64 : B_rows * (aligned(N) % 64 ? 2 : 1);
     const double requests = A_rows * (aligned(K) % 64 ? 2 : 1) + B_requests;
     const double ctas = work.clusters * config.tiling.ctas();
-    const int split = split_k * slices;  // CTAs for each tile
-    const double l2 = split > 1 ? kL2Slices : kL2;
+    const double l2 = split_k * slices > 1 ? kL2Slices : kL2;
     const double step = std::max(
         {config.step * 1e-3, requests * ctas / kRequests, (A_rows + B_rows) * 128e-6 * ctas / l2});
     const int waves = ceil_div(work.units(), work.clusters);
     const int k_tiles = ceil_div(ceil_div(work.k_tiles, slices), split_k);
     double time = kStart + waves * (k_tiles * step + config.rest * 1e-3);
     // A wave's tiles are stored while the next wave's are computed, but nothing hides the last.
-    const double MB_of_wave = 4e-6 * std::min(double(M) * N, ctas / split * m * n);
+    const double MB_of_C = 4e-6 * M * N;
+    const double MB_of_wave = std::min(MB_of_C * slices, 4e-6 * ctas / split_k * m * n);
     time += MB_of_wave / (transposed ? kScattered : kStored);
-    if (slices > 1) time += kFirstPart + (slices - 1) * kPart;
+    if (slices > 1) time += kSecondKernel + slices * kSlice + MB_of_C * (slices + 1) / kAdded;
     return time;
 }
 
@@ -456,15 +474,22 @@ void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) 
     best.launch(Work(M, N, K, best.tiling, best.sliced), K, A, B, C);
 }
 
-// How many floats go through the workspace.
-double parts_elements(double M, double N, double K) {
+// How many floats the second kernel loads; and how many slices store, whose normal tiles TMA stores
+// whole, below the last row of C, too.
+double sums_loaded(double M, double N, double K) {
     const Config& best = best_config(M, N, K);
     const int slices = Work(M, N, K, best.tiling, best.sliced).slices.value;
     return slices > 1 ? slices * M * N : 0;
 }
+double sums_stored(double M, double N, double K) {
+    const Config& best = best_config(M, N, K);
+    const Work work(M, N, K, best.tiling, best.sliced);
+    const int slices = work.slices.value;
+    return slices > 1 ? slices * (best.tiling.transposed ? M : work.slice_rows) * N : 0;
+}
 
 // A is loaded once per column of clusters, B once per row of them, plus once for a padded copy.
-// A part of a cut tile is loaded once, and its floats are as large as two halves.
+// A float of a slice's sums is as large as two halves.
 double loaded_elements(double M, double N, double K) {
     const Tiling tiling = best_config(M, N, K).tiling;
     double B_columns = N, copied_N = N;
@@ -475,12 +500,12 @@ double loaded_elements(double M, double N, double K) {
     }
     return M * K * std::ceil(N / (tiling.n * tiling.cluster_n)) +
            K * B_columns * std::ceil(M / (tiling.m * tiling.cluster_m)) +
-           loaded_by_copies(M, copied_N, K) + 2 * parts_elements(M, N, K);
+           loaded_by_copies(M, copied_N, K) + 2 * sums_loaded(M, N, K);
 }
 double stored_elements(double M, double N, double K) {
     const bool realigned = best_config(M, N, K).tiling.realigned;
     return (realigned ? M * N + stored_with_copies(M, 0, K) : stored_with_copies(M, N, K)) +
-           parts_elements(M, N, K);
+           sums_stored(M, N, K);
 }
 
 // The accumulators that the CTAs of a cluster send each other, for each unit of work; and where B
