@@ -70,8 +70,8 @@ void measure(Shape s, GpuTimer& timer, Cublas& cublas, const BenchmarkOptions& o
     std::vector<const Config*> configs;
     for (const Config& config : kConfigs) {
         if (std::isinf(time_of(config, s.M, s.N, s.K))) continue;
-        const auto launch = [&, work = Work(s.M, s.N, s.K, config.tiling, config.sliced)] {
-            config.launch(work, s.K, A.data(), B.data(), C.data());
+        const auto launch = [&] {
+            launch_config(config, s.M, s.N, s.K, A.data(), B.data(), C.data());
         };
         C.upload(std::vector<float>(C.size(), NAN));
         launch();

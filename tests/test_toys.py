@@ -130,7 +130,7 @@ int main() {
             const shares::Work work(M, N, K, {m, n, false, 1, 1, 1});
             std::cout << (work.shared_tiles ? all_of<true>(work) : all_of<false>(work)) << std::endl;
         } else {
-            const slices::Work work(M, N, K, {m, n, false, 1, 1, 1}, division == "slices");
+            const slices::Work work(M, N, K, {m, n, false, 1, 1, 1, division == "slices"});
             std::cout << all_of(work) << std::endl;
         }
     }
@@ -157,7 +157,7 @@ def test_waves(shown, tmp_path):
                  *random.choice([(128, 256), (128, 192), (128, 128), (128, 64), (64, 128)]))
                 for division, sms, most in settings]
     source, made, with_ = tmp_path / "shares.cpp", tmp_path / "shares", how()
-    source.write_text(SHARES % tuple(map(shares_of, ("13_stream_k/2_stream_k.cu", "13_stream_k/matmul.cu"))))
+    source.write_text(SHARES % tuple(map(shares_of, ("13_stream_k/2_stream_k.cu", "13_stream_k/choice.h"))))
     includes = [f"-I{path}" for path in with_["includes"]]
     call(with_["compiler"], "-std=c++17", "-w", *includes, source, "-o", made, *with_["link"]["plain"], check=True)
     run = call(made, stdin=None, input="\n".join(" ".join(map(str, each)) for each in settings))

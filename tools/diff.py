@@ -49,5 +49,5 @@ def run(words):
             how = ["-y", "-t", f"-W{columns}"] if given.side and columns >= 160 else ["-u", *labels]
             process.call(["diff", f"--color={'never' if process.PLAIN else 'auto'}", *how, before, after])
     if not [before for before, _ in pairs]:
-        print(f"nothing comes before {given.steps[0]}, the first step")
+        print(f"{given.steps[0]} begins anew: it is compared with no other step")
     return 0

@@ -98,9 +98,10 @@ def steps():
 
 def changed(step):
     """The chapter NN that a step continues from, or "", and what it changes, from its comment "// Changed: (from NN)
-    WHAT", whose further lines are indented. "(after NN)": the file takes what NN has taught from headers, so that it
-    is not compared with another file, and the chapter is None."""
-    found = re.search(r"(?m)^// Changed: *(?:\((from|after) (\d\d)\w*\) *)?(.*(?:\n//   .*)*)", text_of(step))
+    WHAT", whose further lines are indented. "(after NN)", or "(after NN/1)" for a step: the file takes what that one
+    has taught from headers, or differs from it in most lines, so that it is not compared with another file, and the
+    chapter is None."""
+    found = re.search(r"(?m)^// Changed: *(?:\((from|after) (\d\d)[\w/]*\) *)?(.*(?:\n//   .*)*)", text_of(step))
     if not found:
         return "", ""
     return None if found[1] == "after" else found[2] or "", re.sub(r"\s*\n// *", " ", found[3])

@@ -94,7 +94,7 @@ function blockOf({ bm, bn, tm, tn, depth, others }) {
 }
 
 // What the SMs compute where an SM holds one block and no clusters are formed: of each block, in order, { tile, first, kTiles }. Work
-// and Units of 13_stream_k/2_stream_k.cu, and Work of its matmul.cu for slices. division: "whole", "slices" or "shares".
+// and Units of 13_stream_k/2_stream_k.cu, and Work of its choice.h for slices. division: "whole", "slices" or "shares".
 const MANY_WAVES = 32, MIN_SAVED = 4;
 function unitsOf({ tiles, kTiles, division, sms }) {
   const waves = Math.ceil(tiles / sms), slices = Math.min(Math.floor(sms / tiles), kTiles);
