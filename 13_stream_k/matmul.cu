@@ -245,9 +245,10 @@ void launch_add_slices(const float* sums, int slices, size_t stride, size_t coun
     cudaLaunchAttribute early = {};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;
+    constexpr int kThreads = 128, kElements = 4 * kThreads;  // of C, for a block
     cudaLaunchConfig_t config = {};
-    config.blockDim = dim3(128);
-    config.gridDim = dim3(unsigned((count - 1) / (4 * 128) + 1));
+    config.blockDim = dim3(kThreads);
+    config.gridDim = dim3(unsigned((count + kElements - 1) / kElements));
     config.attrs = &early;
     config.numAttrs = 1;
     cudaLaunchKernelEx(&config, count % 4 ? add_slices<false> : add_slices<true>, sums, slices,
