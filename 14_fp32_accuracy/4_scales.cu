@@ -26,6 +26,53 @@ constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
 constexpr int kStages = 3;  // one is read while two are being filled
 constexpr int kHi = 0, kLo = 1;
 
+// Each thread finds the largest of four columns, in kRows rows.
+constexpr int kRows = 64;
+__global__ void largest_of_columns(int rows, int columns, const float* from, unsigned* largest) {
+    const int col = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
+    if (col >= columns) return;
+    const int first = blockIdx.y * kRows, last = min(first + kRows, rows);
+    unsigned mine[4] = {};
+    for (int row = first; row < last; ++row) {
+        const float4 x = load4(from + size_t(row) * columns, col, columns);
+        mine[0] = max(mine[0], magnitude(x.x));
+        mine[1] = max(mine[1], magnitude(x.y));
+        mine[2] = max(mine[2], magnitude(x.z));
+        mine[3] = max(mine[3], magnitude(x.w));
+    }
+    for (int i = 0; i < 4 && col + i < columns; ++i) atomicMax(&largest[col + i], mine[i]);
+}
+// Scales and splits them, and pads them with zeros up to `stride`, as `largest` is.
+__global__ void split_columns(int rows, int columns, int stride, const float* from,
+                              const unsigned* largest, half* hi, half* lo, int* exponents) {
+    const int col = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
+    if (col >= stride) return;
+    float scales[4];
+    for (int i = 0; i < 4; ++i) {
+        const int exponent = exponent_of(largest[col + i]);
+        if (blockIdx.y == 0) exponents[col + i] = exponent;
+        scales[i] = ldexpf(1, exponent);
+    }
+    const int first = blockIdx.y * kRows, last = min(first + kRows, rows);
+    for (int row = first; row < last; ++row) {
+        const size_t to = size_t(row) * stride + col;
+        split4(load4(from + size_t(row) * columns, col, columns), scales, &hi[to], &lo[to]);
+    }
+}
+
+// B, with a scale for each column.
+struct HalvesOfColumns : Halves {
+    HalvesOfColumns(const float* matrix, int rows, int columns)
+        : Halves(rows, aligned(columns), 2 * aligned(columns)) {
+        if (!exponents) return;
+        auto* const largest = reinterpret_cast<unsigned*>(exponents + stride);
+        cudaMemsetAsync(largest, 0, stride * sizeof *largest);
+        const dim3 grid(ceil_div(stride, 4 * 128), ceil_div(rows, kRows));
+        largest_of_columns<<<grid, 128>>>(rows, columns, matrix, largest);
+        split_columns<<<grid, 128>>>(rows, columns, stride, matrix, largest, hi, lo, exponents);
+    }
+};
+
 struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats
     half As[kStages][2][kTileM][kTileK];  // kHi, kLo
     half Bs[kStages][2][kTileN / 64][kTileK][64];
@@ -138,7 +185,8 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
 }
 
 void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C) {
-    const Halves A_halves(A, M, K, true), B_halves(B, K, N, false);
+    const HalvesOfRows A_halves(A, M, K);
+    const HalvesOfColumns B_halves(B, K, N);
     const auto A_map = [&](const half* matrix) {
         return tensor_map(matrix, M, K, kTileM, kTileK, 128, A_halves.stride);
     };

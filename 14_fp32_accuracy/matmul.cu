@@ -1,14 +1,19 @@
-// Speed. One accumulator and one total leave room for tiles of 128 x 192, which load fewer bytes for
-// each product:
+// B is split where it is multiplied. wgmma's first operand may lie in registers, and in a transposed
+// tile (C^T = B^T A^T) that operand is of B. So TMA loads B as floats, and the consumers scale and
+// split them in registers. No pass over B is left, and each column of a k-tile has its own scale:
 //
-//    tile         loaded for a k-tile    cycles of its products    bytes a cycle    waves at 4096
-//    128 x 128    64 KiB                 3 x 512 = 1536            43               7.8 of 8
-//    128 x 192    80 KiB                 3 x 768 = 2304            36               5.3 of 6
+//    column of a k-tile    times 2^t, so that its largest element is at least 2^14, less than 2^15
+//    column of C           so far times 2^u, u the smallest t so far. Where t is smaller than u, the
+//                          column is multiplied by 2^(t - u) first, then u = t; the k-tile's sum is
+//                          added times 2^(u - t)
 //
-// L2 is no limit, but traffic takes power, and less of it leaves a higher clock. Larger tiles also
-// fill the last wave worse, so a launch takes the shape that is faster for its size.
+// The tile of A comes in chunks of 64 rows, which are multiplied one after the other. Each needs few
+// accumulators, so that a tile of 256 x 128 fits, and while one is multiplied the one before is
+// promoted. The warpgroups take turns: one splits its columns of B while the other multiplies.
 //
-// Changed:  two tile shapes; descriptors advance by constants, as in 11/matmul.cu.
+// Changed:  (after 14/4) transposed tiles of 256 x 128, B from registers, a scale for each column of
+//           a k-tile; chunks of A; the warpgroups take turns; B's rows are copied where they are not
+//           aligned.
 #include <string>
 
 #include "14_fp32_accuracy/split.cuh"
@@ -18,38 +23,107 @@
 #include "common/tensor_map.h"
 #include "common/tile_scheduler.h"
 
-constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
+constexpr int kTileN = 128;  // columns of C per block, 64 for each warpgroup
 constexpr int kConsumers = 2 * 128;  // threads of two consumer warpgroups
 constexpr int kProducers = 128;  // a warpgroup, for the sake of setmaxnreg; one thread loads
 constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
+constexpr int kChunk = 64;  // rows of A that are loaded and multiplied together
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
+constexpr int kManyWaves = 32;  // with so many each SM gets a block: at most 4 of 132 would idle
 constexpr int kHi = 0, kLo = 1;
 
-template <int kTileN>
+constexpr int kStagesB = 2;
+constexpr int kStagesA = (226 * 1024 - kStagesB * kTileK * kTileN * 4) / (2 * kChunk * kTileK * 2);
 struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats
-    static constexpr int kStages = 226 * 1024 / ((kTileM + kTileN) * kTileK * 2 * sizeof(half));
-    half As[kStages][2][kTileM][kTileK];  // kHi, kLo
-    half Bs[kStages][2][kTileN / 64][kTileK][64];
-    uint64_t full[kStages], empty[kStages];
+    half As[kStagesA][2][kChunk][kTileK];  // kHi, kLo
+    float Bs[kStagesB][kTileN / 32][kTileK][32];
+    uint64_t A_full[kStagesA], A_empty[kStagesA], B_full[kStagesB], B_empty[kStagesB];
+};
+constexpr int kSharedBytes = sizeof(Shared);  // > 48 KiB: needs an opt-in
+
+template <int stages>
+struct Stage {  // of a circular buffer
+    int index = 0, parity;
+    __device__ explicit Stage(int parity) : parity(parity) {}
+    __device__ void advance() {
+        index = (index + 1) % stages;
+        parity ^= index == 0;
+    }
 };
 
-template <int kTileN>
+// 2^exponent, or 0 where that is no normal float.
+inline __device__ float power_of_two(int exponent) {
+    return __int_as_float(max(127 + exponent, 0) << 23);
+}
+
+// x times 2^exponent, from -254 to 254. The power itself may be no normal float, but its two factors
+// are, or for -127 are 0.
+inline __device__ float scaled(float x, int exponent) {
+    const int half = exponent >> 1;
+    return x * power_of_two(half) * power_of_two(exponent - half);
+}
+
+// The floats of a k-tile that a lane splits: of two adjacent columns of B, those of the rows
+// 16 s + 8 h + 2t + e, at [s][h][e].
+using Floats = float2[4][2][2];
+
+// Loads them, and finds the exponent of each column's scale: the largest of the k-tile then is at
+// least 2^14 and less than 2^15, of subnormal floats smaller.
+inline __device__ void load_columns(const float (&rows)[kTileK][32], int col, Floats& x,
+                                    int (&exponents)[2]) {
+    const int t = threadIdx.x % 4;
+    float largest[2] = {};
+#pragma unroll
+    for (int i = 0; i < 16; ++i) {
+        const int e = i % 2, h = i / 2 % 2, s = i / 4;
+        const int row = 2 * t + e, chunk = col / 4 ^ row;  // the swizzle, for four floats
+        const float2 two = *(const float2*)&rows[16 * s + 8 * h + row][4 * chunk + col % 4];
+        largest[0] = fmaxf(largest[0], fabsf(two.x));
+        largest[1] = fmaxf(largest[1], fabsf(two.y));
+        x[s][h][e] = two;
+    }
+    for (int c = 0; c < 2; ++c) {
+        for (int mask = 1; mask < 4; mask *= 2)  // the four lanes that share the columns
+            largest[c] = fmaxf(largest[c], __shfl_xor_sync(~0u, largest[c], mask));
+        exponents[c] = min(kLargest + 127 - int(magnitude(largest[c]) >> 23), 127);
+    }
+}
+
+// Splits them into fragments of wgmma's first operand, whose rows g and g + 8 are the columns.
+inline __device__ void split_in_registers(const Floats& x, const int (&exponents)[2],
+                                          half2 (&hi)[4][4], half2 (&lo)[4][4]) {
+    const float scales[2] = {power_of_two(exponents[0]), power_of_two(exponents[1])};
+#pragma unroll
+    for (int i = 0; i < 16; ++i) {
+        const int c = i % 2, h = i / 2 % 2, s = i / 4;
+        const float2 two = {(c ? x[s][h][0].y : x[s][h][0].x) * scales[c],
+                            (c ? x[s][h][1].y : x[s][h][1].x) * scales[c]};
+        const half2 high = __float22half2_rn(two);
+        const float2 back = __half22float2(high);
+        const half2 difference = __float22half2_rn({two.x - back.x, two.y - back.y});
+        hi[s][2 * h + c] = high;
+        lo[s][2 * h + c] = __hmin2(difference, __float2half2_rn(8));  // of infinities 8, not NaN
+    }
+}
+
+template <int kTileM>
 __global__ void __launch_bounds__(kConsumers + kProducers, 1)
     matmul(int M, int N, int K, const __grid_constant__ TileScheduler scheduler,
            const __grid_constant__ CUtensorMap A_hi, const __grid_constant__ CUtensorMap A_lo,
-           const __grid_constant__ CUtensorMap B_hi, const __grid_constant__ CUtensorMap B_lo,
-           const int* A_exponents, const int* B_exponents, float* C) {
+           const __grid_constant__ CUtensorMap B, const int* A_exponents, float* C) {
     extern __shared__ __align__(1024) char memory[];
-    using Shared = ::Shared<kTileN>;
-    constexpr int kStages = Shared::kStages;
     auto& shared = *reinterpret_cast<Shared*>(memory);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
     if (threadIdx.x == 0) {
-        for (int stage = 0; stage < kStages; ++stage) {
-            ptx::mbarrier_init(&shared.full[stage], 1);  // one arrival, of the thread that loads
-            ptx::mbarrier_init(&shared.empty[stage], kConsumers / 32);  // one arrival of each warp
-        }
+        const auto initialize = [](uint64_t* full, uint64_t* empty, int stages) {
+            for (int stage = 0; stage < stages; ++stage) {
+                ptx::mbarrier_init(&full[stage], 1);  // one arrival, of the thread that loads
+                ptx::mbarrier_init(&empty[stage], kConsumers / 32);  // one arrival of each warp
+            }
+        };
+        initialize(shared.A_full, shared.A_empty, kStagesA);
+        initialize(shared.B_full, shared.B_empty, kStagesB);
         ptx::fence_mbarrier_init();
     }
     __syncthreads();  // the mbarriers are initialised
@@ -57,126 +131,169 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
     if (warp >= kConsumers / 32) {
         ptx::warpgroup_reg_dealloc<24>();
         if (threadIdx.x > kConsumers) return;
-        int stage = 0, parity = 1;  // 1: that of the phase before the first, which is over
+        Stage<kStagesA> a(1);  // 1: the parity of the phase before the first, which is over
+        Stage<kStagesB> b(1);
         for (int tile = blockIdx.x; tile < scheduler.tiles; tile += gridDim.x) {
             const auto at = scheduler.position(tile);
             for (int k = 0; k < K; k += kTileK) {
-                ptx::mbarrier_wait_parity(&shared.empty[stage], parity);
-                ptx::mbarrier_arrive_expect_tx(&shared.full[stage],
-                                               sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
-                const int row = at.m * kTileM, col = at.n * kTileN;
-                uint64_t* const full = &shared.full[stage];
-                ptx::cp_async_bulk_tensor(shared.As[stage][kHi], &A_hi, k, row, full);
-                ptx::cp_async_bulk_tensor(shared.As[stage][kLo], &A_lo, k, row, full);
-                for (int j = 0; j < kTileN; j += 64) {
-                    ptx::cp_async_bulk_tensor(shared.Bs[stage][kHi][j / 64], &B_hi, col + j, k,
+                ptx::mbarrier_wait_parity(&shared.B_empty[b.index], b.parity);
+                uint64_t* full = &shared.B_full[b.index];
+                ptx::mbarrier_arrive_expect_tx(full, sizeof(shared.Bs[0]));
+                for (int j = 0; j < kTileN / 32; ++j)
+                    ptx::cp_async_bulk_tensor(shared.Bs[b.index][j], &B, at.n * kTileN + 32 * j, k,
                                               full);
-                    ptx::cp_async_bulk_tensor(shared.Bs[stage][kLo][j / 64], &B_lo, col + j, k,
-                                              full);
+                b.advance();
+                for (int row = at.m * kTileM; row < (at.m + 1) * kTileM; row += kChunk) {
+                    ptx::mbarrier_wait_parity(&shared.A_empty[a.index], a.parity);
+                    full = &shared.A_full[a.index];
+                    ptx::mbarrier_arrive_expect_tx(full, sizeof(shared.As[0]));
+                    ptx::cp_async_bulk_tensor(shared.As[a.index][kHi], &A_hi, k, row, full);
+                    ptx::cp_async_bulk_tensor(shared.As[a.index][kLo], &A_lo, k, row, full);
+                    a.advance();
                 }
-                stage = (stage + 1) % kStages;
-                parity ^= stage == 0;
             }
         }
         return;
     }
     ptx::warpgroup_reg_alloc<240>();
 
-    const int first_row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
-    // The descriptors of hi in stage 0, in units of 16 bytes: 64 to the next eight rows, 512 to B's
-    // next 64 columns. lo lies behind hi.
-    const auto A_first = ptx::wgmma_descriptor(shared.As[0][kHi][first_row], 128, 64);
-    const auto B_first = ptx::wgmma_descriptor(shared.Bs[0][kHi], 128, 64, 512);
-    uint64_t a = A_first, b = B_first;
-    int stage = 0, parity = 0;
-    // Adds the product of hi or lo of A and hi or lo of B of the stage, or begins a sum with it.
-    const auto multiply = [&](auto& acc, int a_half, int b_half, bool adds) {
-        for (int s = 0; s < kTileK; s += 16)  // along the rows of A, down the rows of B
-            ptx::wgmma_m64k16<half, 0, 1>(
-                acc, a + a_half * sizeof(shared.As[0][0]) / 16 + s * 2 / 16,
-                b + b_half * sizeof(shared.Bs[0][0]) / 16 + s * 128 / 16, adds || s > 0);
-    };
+    // A warp owns 16 columns, and a lane two adjacent ones.
+    const int warpgroup = warp / 4, col = warp * 16 + lane / 4 * 2;
+    const auto A_first = ptx::wgmma_descriptor(shared.As[0][kHi], 128, 64);
+    Stage<kStagesA> a(0);
+    Stage<kStagesB> b(0);
+    // Barrier 1 + w lets warpgroup w multiply. The first turn is warpgroup 0's.
+    if (warpgroup == 1) ptx::named_barrier_arrive(1, kConsumers);
     for (int tile = blockIdx.x; tile < scheduler.tiles; tile += gridDim.x) {
-        // Fragments of 16 x 8, side by side in the warp's 16 rows: the sum of a k-tile, and that of
-        // the k-tiles.
-        float acc[kTileN / 8][4], total[kTileN / 8][4] = {};
+        // Fragments of 16 x 8 of C's transpose, side by side: the sum of the k-tiles times 2^unit,
+        // in [0] and [1] of the lane's first column, in [2] and [3] of the second.
+        float total[kTileM / 8][4] = {};
+        int unit[2] = {127, 127};
         for (int k = 0; k < K; k += kTileK) {
-            ptx::mbarrier_wait_parity(&shared.full[stage], parity);
-            ptx::wgmma_fence();
-            // Small sums first: what is truncated of them is small, too.
-            multiply(acc, kLo, kHi, false);
-            multiply(acc, kHi, kLo, true);
-            multiply(acc, kHi, kHi, true);
-            ptx::wgmma_commit_group();
-            ptx::wgmma_wait_group<0>();
-            if (lane == 0) ptx::mbarrier_arrive(&shared.empty[stage]);
-            a += sizeof(shared.As[0]) / 16;
-            b += sizeof(shared.Bs[0]) / 16;
-            if (++stage == kStages) {
-                stage = 0;
-                parity ^= 1;
-                a = A_first;
-                b = B_first;
-            }
-            ptx::warpgroup_fence_operand(acc);  // keeps the compiler from reading acc earlier
-            for (int i = 0; i < kTileN / 8; ++i)
-                for (int e = 0; e < 4; ++e) total[i][e] += acc[i][e];
-        }
-
-        // A lane has two adjacent elements in each of two rows of a fragment.
-        const auto at = scheduler.position(tile);
-        const int row = at.m * kTileM + first_row + warp % 4 * 16 + lane / 4;
-        const int col = at.n * kTileN + lane % 4 * 2;
-        const int s[2] = {row < M ? A_exponents[row] : 0, row + 8 < M ? A_exponents[row + 8] : 0};
+            Floats x;
+            int exponents[2];
+            ptx::mbarrier_wait_parity(&shared.B_full[b.index], b.parity);
+            load_columns(shared.Bs[b.index][col / 32], col % 32, x, exponents);
+            for (int c = 0; c < 2; ++c) {
+                if (!__any_sync(~0u, exponents[c] < unit[c])) continue;
+                const int smaller = min(unit[c], exponents[c]);
+                const float factor = power_of_two(smaller - unit[c]);
 #pragma unroll
-        for (int i = 0; i < kTileN / 8; ++i) {
-            const int c = col + 8 * i;
-            const int t[2] = {c < N ? B_exponents[c] : 0, c + 1 < N ? B_exponents[c + 1] : 0};
-            for (int h = 0; h < 2; ++h) {
-                const int r = row + 8 * h;
-                if (r >= M || c >= N) continue;
-                float* const to = &C[size_t(r) * N + c];
-                const float x = ldexpf(total[i][2 * h], -(s[h] + t[0]));
-                const float y = ldexpf(total[i][2 * h + 1], -(s[h] + t[1]));
-                if (N % 2 == 0) *(float2*)to = {x, y};
-                else {
-                    to[0] = x;
-                    if (c + 1 < N) to[1] = y;
+                for (int i = 0; i < kTileM / 8; ++i)
+                    for (int e = 0; e < 2; ++e) total[i][2 * c + e] *= factor;
+                unit[c] = smaller;
+            }
+            const float factors[2] = {power_of_two(unit[0] - exponents[0]),
+                                      power_of_two(unit[1] - exponents[1])};
+            half2 hi[4][4], lo[4][4];
+            split_in_registers(x, exponents, hi, lo);
+
+            ptx::named_barrier_sync(1 + warpgroup, kConsumers);
+            float acc[2][kChunk / 8][4];  // of chunk j in acc[j % 2]
+            int stage[2] = {a.index, a.index};  // of the chunk that is multiplied into it
+            const auto promote = [&](int j) {  // when the products of chunk j are complete
+                auto& sums = acc[j % 2];
+                if (lane == 0) ptx::mbarrier_arrive(&shared.A_empty[stage[j % 2]]);
+                ptx::warpgroup_fence_operand(sums);  // keeps the compiler from reading them earlier
+                for (int i = 0; i < kChunk / 8; ++i)
+                    for (int e = 0; e < 4; ++e) {
+                        float& sum = total[j * kChunk / 8 + i][e];
+                        sum = fmaf(sums[i][e], factors[e / 2], sum);
+                    }
+            };
+            constexpr int kChunks = kTileM / kChunk;
+#pragma unroll
+            for (int j = 0; j < kChunks; ++j) {
+                auto& sums = acc[j % 2];
+                const uint64_t A_hi = A_first + a.index * (sizeof(shared.As[0]) / 16);
+                const uint64_t A_lo = A_hi + sizeof(shared.As[0][0]) / 16;
+                ptx::mbarrier_wait_parity(&shared.A_full[a.index], a.parity);
+                ptx::wgmma_fence();
+                // Small sums first: what is truncated of them is small, too.
+                const auto multiply = [&](const half2(&of_B)[4][4], uint64_t of_A, bool adds) {
+#pragma unroll
+                    for (int s = 0; s < 4; ++s)
+                        ptx::wgmma_m64k16<half>(sums, of_B[s], of_A + s * 32 / 16, adds || s > 0);
+                };
+                multiply(lo, A_hi, false);
+                multiply(hi, A_lo, true);
+                multiply(hi, A_hi, true);
+                ptx::wgmma_commit_group();
+                stage[j % 2] = a.index;
+                a.advance();
+                if (j == 0) {  // while the products run: the floats of B are in registers
+                    ptx::fence_proxy_async();
+                    __syncwarp();
+                    if (lane == 0) ptx::mbarrier_arrive(&shared.B_empty[b.index]);
+                    b.advance();
+                }
+                if (j == kChunks - 1) ptx::named_barrier_arrive(2 - warpgroup, kConsumers);
+                if (j > 0) {
+                    ptx::wgmma_wait_group<1>();
+                    promote(j - 1);
                 }
             }
+            ptx::wgmma_wait_group<0>();
+            promote(kChunks - 1);
+        }
+
+        // A lane has two adjacent elements in each of two rows of C for a fragment.
+        const auto at = scheduler.position(tile);
+        const int first_row = at.m * kTileM + lane % 4 * 2, c = at.n * kTileN + col;
+        constexpr int kAtOnce = kTileM / 16;  // fragments whose exponents are loaded together
+#pragma unroll
+        for (int first = 0; first < kTileM / 8; first += kAtOnce) {
+            int s[kAtOnce][2];
+#pragma unroll
+            for (int i = 0; i < kAtOnce; ++i)
+                for (int e = 0; e < 2; ++e)
+                    s[i][e] = A_exponents[min(first_row + 8 * (first + i) + e, M - 1)];
+#pragma unroll
+            for (int i = 0; i < kAtOnce; ++i)
+                for (int e = 0; e < 2; ++e) {
+                    const int r = first_row + 8 * (first + i) + e;
+                    if (r >= M || c >= N) continue;
+                    float* const to = &C[size_t(r) * N + c];
+                    const float y = scaled(total[first + i][e], -(s[i][e] + unit[0]));
+                    const float z = scaled(total[first + i][2 + e], -(s[i][e] + unit[1]));
+                    if (N % 2 == 0) *(float2*)to = {y, z};
+                    else {
+                        to[0] = y;
+                        if (c + 1 < N) to[1] = z;
+                    }
+                }
         }
     }
+    if (warpgroup == 0) ptx::named_barrier_sync(1, kConsumers);  // the last arrival is waited for
 }
 
-template <int kTileN>
+template <int kTileM>
 void launch(int M, int N, int K, const float* A, const float* B, float* C) {
-    const Halves A_halves(A, M, K, true), B_halves(B, K, N, false);
+    const HalvesOfRows A_halves(A, M, K);
+    const AlignedRows<float> B_rows(B, K, N);
     const auto A_map = [&](const half* matrix) {
-        return tensor_map(matrix, M, K, kTileM, kTileK, 128, A_halves.stride);
+        return tensor_map(matrix, M, K, kChunk, kTileK, 128, A_halves.stride);
     };
-    const auto B_map = [&](const half* matrix) {
-        return tensor_map(matrix, K, N, kTileK, 64, 128, B_halves.stride);
-    };
+    const auto B_map = tensor_map(B_rows.data, K, N, kTileK, 32, 128, B_rows.stride);
     const TileScheduler scheduler(ceil_div(M, kTileM), ceil_div(N, kTileN), kGroup);
-    const int blocks = std::min(sm_count(), scheduler.tiles);
-    const auto kernel = matmul<kTileN>;
-    constexpr int kSharedBytes = sizeof(Shared<kTileN>);
+    const int waves = ceil_div(scheduler.tiles, sm_count());
+    const int blocks = waves < kManyWaves ? ceil_div(scheduler.tiles, waves) : sm_count();
+    const auto kernel = matmul<kTileM>;
     allow_shared_memory(kernel, kSharedBytes);
     kernel<<<blocks, kConsumers + kProducers, kSharedBytes>>>(
-        M, N, K, scheduler, A_map(A_halves.hi), A_map(A_halves.lo), B_map(B_halves.hi),
-        B_map(B_halves.lo), A_halves.exponents, B_halves.exponents, C);
+        M, N, K, scheduler, A_map(A_halves.hi), A_map(A_halves.lo), B_map, A_halves.exponents, C);
 }
 
 struct Config {  // on an H100 a k-tile takes `step` ns, the rest of a tile `rest`
-    int n, step, rest;
+    int m, step, rest;
     void (*launch)(int M, int N, int K, const float* A, const float* B, float* C);
-    std::string name() const { return format("%dx%d", kTileM, n); }
+    std::string name() const { return format("%dx%d", m, kTileN); }
 };
-constexpr Config kConfigs[] = {{192, 1570, 3000, launch<192>}, {128, 1080, 2000, launch<128>}};
+constexpr Config kConfigs[] = {{256, 2080, 3000, launch<256>}, {64, 600, 1500, launch<64>}};
 
 const Config& best_config(int M, int N, int K) {
     return fastest(kConfigs, [=](const Config& config) {
-        const int tiles = ceil_div(M, kTileM) * ceil_div(N, config.n);
+        const int tiles = ceil_div(M, config.m) * ceil_div(N, kTileN);
         return ceil_div(tiles, sm_count()) *
                (1.0 * ceil_div(K, kTileK) * config.step + config.rest);
     });
@@ -186,29 +303,31 @@ void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C
     best_config(M, N, K).launch(M, N, K, A, B, C);
 }
 
-// In floats, of which hi and lo together are one: the passes load A and B twice, and the largest of
-// a column once for kRows rows. The product loads A once per column of tiles, B once per row of
-// them, and exponents: four lanes that of a row, 64 that of a column.
+// In floats, of which hi and lo together are one: the pass loads A twice. The product loads A once
+// per column of tiles, B once per row of them, and 64 lanes the exponent of a row of a tile.
 double loaded_elements(double M, double N, double K) {
-    const double tiles_m = std::ceil(M / kTileM), tiles_n = std::ceil(N / best_config(M, N, K).n);
-    return M * K * (2 + tiles_n) + K * N * (2 + tiles_m) + aligned(int(N)) * std::ceil(K / kRows) +
-           4 * M * tiles_n + 64 * N * tiles_m;
+    const int m = best_config(M, N, K).m;
+    const double tiles_m = std::ceil(M / m), tiles_n = std::ceil(N / kTileN);
+    const double copied = aligned(int(N)) > N ? K * N : 0;
+    return M * K * (2 + tiles_n) + K * N * tiles_m + copied + 64 * m * tiles_m * tiles_n;
 }
 double stored_elements(double M, double N, double K) {
     const double lda = aligned(int(K)), ldb = aligned(int(N));
-    return M * N + M * lda + K * ldb + M + ldb;
+    return M * N + M * lda + M + (ldb > N ? K * ldb : 0);
 }
 
-// Each thread that splits a row of A reads its largest element.
-double shared_loaded_bytes(double M, double, double K) {
-    return row_threads(aligned(int(K))) * sizeof(unsigned) * M;
+// Each thread that splits a row of A reads its largest element, and the consumers read B.
+double shared_loaded_bytes(double M, double N, double K) {
+    const double tiles_m = std::ceil(M / best_config(M, N, K).m), tiles_n = std::ceil(N / kTileN);
+    return row_threads(aligned(int(K))) * sizeof(unsigned) * M +
+           tiles_m * tiles_n * std::ceil(K / kTileK) * kTileK * kTileN * sizeof(float);
 }
 
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, shared_loaded_bytes, scaled_split_arithmetic(kTileK)};
     facts.stored_elements = stored_elements;
     for (const Config& config : kConfigs)
-        facts.configs.push_back({config.name(), kTileM, config.n, kTileK});
+        facts.configs.push_back({config.name(), config.m, kTileN, kTileK});
     facts.chosen = [](int M, int N, int K) { return best_config(M, N, K).name(); };
     return run_stage(launch_matmul, facts, argc, argv);
 }

@@ -1,5 +1,5 @@
-// Floats that are split into two halves, with a scale for each row of A and each column of B. The
-// lesson explains the passes at 4_scales.cu.
+// Floats that are split into two halves, with a scale for the elements of a row of A. The lesson
+// explains them at 4_scales.cu.
 #pragma once
 
 #include "common/aligned_rows.h"
@@ -69,62 +69,18 @@ __global__ void split_rows(int columns, int stride, const float* from, half* hi,
                &lo[to + col]);
 }
 
-// Each thread finds the largest of four columns, in kRows rows.
-constexpr int kRows = 64;
-__global__ void largest_of_columns(int rows, int columns, const float* from, unsigned* largest) {
-    const int col = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
-    if (col >= columns) return;
-    const int first = blockIdx.y * kRows, last = min(first + kRows, rows);
-    unsigned mine[4] = {};
-    for (int row = first; row < last; ++row) {
-        const float4 x = load4(from + size_t(row) * columns, col, columns);
-        mine[0] = max(mine[0], magnitude(x.x));
-        mine[1] = max(mine[1], magnitude(x.y));
-        mine[2] = max(mine[2], magnitude(x.z));
-        mine[3] = max(mine[3], magnitude(x.w));
-    }
-    for (int i = 0; i < 4 && col + i < columns; ++i) atomicMax(&largest[col + i], mine[i]);
-}
-// Scales and splits them, and pads them with zeros up to `stride`, as `largest` is.
-__global__ void split_columns(int rows, int columns, int stride, const float* from,
-                              const unsigned* largest, half* hi, half* lo, int* exponents) {
-    const int col = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
-    if (col >= stride) return;
-    float scales[4];
-    for (int i = 0; i < 4; ++i) {
-        const int exponent = exponent_of(largest[col + i]);
-        if (blockIdx.y == 0) exponents[col + i] = exponent;
-        scales[i] = ldexpf(1, exponent);
-    }
-    const int first = blockIdx.y * kRows, last = min(first + kRows, rows);
-    for (int row = first; row < last; ++row) {
-        const size_t to = size_t(row) * stride + col;
-        split4(load4(from + size_t(row) * columns, col, columns), scales, &hi[to], &lo[to]);
-    }
-}
-
 // A matrix as two of halves in device memory, and the exponents of its scales. Rows start on
 // multiples of 16 bytes, as TMA needs them.
 struct Halves {
-    Halves(const float* matrix, int rows, int columns, bool is_A) : stride(aligned(columns)) {
+    // scales: so many have space.
+    Halves(int rows, int stride, int scales) : stride(stride) {
         keep_freed_memory();
         const size_t size = size_t(rows) * stride;
-        const int scales = is_A ? rows : stride;
         // finish_launch() reports the error.
         if (cudaMallocAsync(&hi, 2 * size * sizeof(half), 0) ||
-            cudaMallocAsync(&exponents, 2 * scales * sizeof(int), 0))
+            cudaMallocAsync(&exponents, scales * sizeof(int), 0))
             return;
         lo = hi + size;
-        if (is_A) {
-            split_rows<<<rows, row_threads(stride), sizeof(unsigned)>>>(columns, stride, matrix, hi,
-                                                                        lo, exponents);
-            return;
-        }
-        auto* const largest = reinterpret_cast<unsigned*>(exponents + scales);
-        cudaMemsetAsync(largest, 0, scales * sizeof *largest);
-        const dim3 grid(ceil_div(stride, 4 * 128), ceil_div(rows, kRows));
-        largest_of_columns<<<grid, 128>>>(rows, columns, matrix, largest);
-        split_columns<<<grid, 128>>>(rows, columns, stride, matrix, largest, hi, lo, exponents);
     }
     ~Halves() {
         if (exponents) cudaFreeAsync(exponents, 0);
@@ -133,5 +89,15 @@ struct Halves {
 
     int stride;
     half *hi = nullptr, *lo = nullptr;
-    int* exponents = nullptr;  // of the scale of each row of A, or of each column of B
+    int* exponents = nullptr;
+};
+
+// A, with a scale for each row.
+struct HalvesOfRows : Halves {
+    HalvesOfRows(const float* matrix, int rows, int columns)
+        : Halves(rows, aligned(columns), rows) {
+        if (exponents)
+            split_rows<<<rows, row_threads(stride), sizeof(unsigned)>>>(columns, stride, matrix, hi,
+                                                                        lo, exponents);
+    }
 };

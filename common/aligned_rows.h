@@ -12,14 +12,15 @@
 inline int aligned(int columns) { return columns % 8 == 0 ? columns : ceil_div(columns, 64) * 64; }
 
 // Each block copies a row of `columns` elements and pads it with zeros up to `stride`. A thread has
-// eight loads in flight, then stores 16 bytes.
+// eight loads in flight, then stores 16 bytes at a time.
 template <class T>
 __global__ void copy_rows(int columns, int stride, const T* from, T* to) {
     for (int col = threadIdx.x * 8; col < stride; col += blockDim.x * 8) {
         alignas(16) T eight[8];
         for (int i = col; i < col + 8; ++i)
             eight[i - col] = i < columns ? from[size_t(blockIdx.x) * columns + i] : T(0.0f);
-        *(float4*)&to[size_t(blockIdx.x) * stride + col] = *(const float4*)eight;
+        for (int i = 0; i < 8; i += 16 / sizeof(T))
+            *(float4*)&to[size_t(blockIdx.x) * stride + col + i] = *(const float4*)&eight[i];
     }
 }
 
@@ -38,8 +39,8 @@ inline void keep_freed_memory() {
     cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);
 }
 
-// A matrix whose rows start on multiples of 16 bytes: the given one where its rows do, else a
-// padded copy in device memory. T has 2 bytes.
+// A matrix whose rows start on multiples of 16 bytes: the given one where its rows have a multiple
+// of eight elements, else a padded copy in device memory. T has 2 or 4 bytes.
 template <class T>
 struct AlignedRows {
     AlignedRows(const T* matrix, int rows, int columns) : data(matrix), stride(aligned(columns)) {
