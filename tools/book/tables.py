@@ -381,7 +381,7 @@ def at_drawn_shapes(results, csv):
 
 
 # The lists of shapes that nobody tuned 13 for: the name of the CSV, and what it is called.
-DRAWN = {"random_50": "`random 50`", "users_51": "`users 51`", "mixed_53": "`mixed 53`"}
+DRAWN = {"random_50": "`random 50`", "users_51": "`users 51`", "mixed_54": "`mixed 54`"}
 
 
 @table
@@ -404,7 +404,7 @@ def steps_kept_aside(results):
 
 @table
 def multiples_13(results):
-    """11 and 13 at multiples of 512."""
+    """11 and 13 at multiples of 512, in two calls, with cuBLAS beside each."""
     yield Head("M = N = K | 11, TFLOP/s | of cuBLAS | 13, TFLOP/s | of cuBLAS | <configuration of 13")
     for at in grouped(results("../h100/multiples"), "m", "stage"):
         old, new = at["11_wgmma"], at["13_stream_k"]
