@@ -431,7 +431,7 @@ def program_cell(row):
 
 
 def error_cells(row):
-    cells = [f"{error:.1e} | {quotient:{'.2f' if quotient < 10 else '.0f'}}"
+    cells = ["- | -" if error == "-" else f"{error:.1e} | {quotient:{'.2f' if quotient < 10 else '.0f'}}"
              for error, quotient in errors_of(row).values()]
     return " | ".join(cells).replace("e-0", "e-")
 
@@ -518,7 +518,7 @@ def sizes(results, chapter):
             f"{row.gflops:T} ({row.percent_of_cublas:.1f}%; {row.sm_mhz})" if (row := at.get(name)) else "-"
             for name in names
         ]
-        last = at[names[-1]]
+        last = [at[name] for name in names if name in at][-1]
         yield " | ".join([f"{last.m}", *cells, f"{last.cublas_gflops:T}"])
 
 
