@@ -10,7 +10,8 @@
 // Below, step number i sets x to what the next step needs, so that none can start before the one
 // before has finished. A step is one instruction on sm_75, sm_80 and sm_90, as the machine code of
 // nvcc 13.0 shows (four for MULTIPLY64). The operands x, y and z are such that no two consecutive
-// steps give the same x. kVolta and kPascal are the article's cycles, or "-" where it gives none.
+// steps give the same x. kVolta and kPascal are the cycles that the Volta report gives, or "-"
+// where it gives none.
 struct Ffma {
     using T = float;
     static constexpr const char *kName = "FFMA", *kVolta = "4", *kPascal = "6";
@@ -100,9 +101,10 @@ struct Mufu {
     static constexpr const char *kName = "MUFU", *kVolta = "-", *kPascal = "-";
     static constexpr int kOperands = 1;
     static constexpr double kX = 0.7, kY = 0, kZ = 0;
-    // The error of x in each step. Source: PTX ISA: ex2.approx.ftz.f32 has a relative error of up
-    // to 2^-22, lg2.approx.ftz.f32 an absolute one of up to 2^-22 between 0.5 and 2: that makes
-    // (1 / ln 2 + 1) 2^-22 for both steps.
+    // The error of x for each step: half of the bound for a pair of steps, rounded up. Source: PTX
+    // ISA: ex2.approx.ftz.f32 has a relative error of up to 2^-22, which lg2 makes an absolute one
+    // of 2^-22 / ln 2. lg2.approx.ftz.f32 adds an absolute one of up to 2^-22 between 0.5 and 2. A
+    // pair has both: (1 / ln 2 + 1) 2^-22 = 2.44 x 2^-22.
     static constexpr double kError = 1.25 / (1 << 22);
     __host__ __device__ static void step(T& x, T&, T, int i) {
 #ifdef __CUDA_ARCH__

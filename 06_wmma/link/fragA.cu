@@ -1,4 +1,5 @@
-// foo() loads a fragment, laid out as this file's architecture has it, and passes it on.
+// foo() loads a fragment, in the register layout of the architecture that this file is compiled
+// for, and passes it to a function of another file.
 #include "06_wmma/link/frag.h"
 
 __global__ void foo(const half* A, const half* identity, float* C) {

@@ -1,4 +1,5 @@
-// Ends the program, with a message and exit code 3, if a kernel crashes or never ends.
+// Ends the program, with a message and exit code 3, if a kernel crashes or hangs, or if host code
+// accesses device memory or overflows its stack. An integer division by zero ends only the launch.
 
 #include "emulator/engine/watchdog.h"
 
@@ -41,8 +42,9 @@ uintptr_t program_counter(const void* context) {
 #endif
 }
 
-// Where a signal has interrupted the kernel: in its own code, or in the emulator or a library,
-// which stands for the access that was traced last.
+// Where a signal has interrupted the kernel. code() is the return address that find_lines() takes:
+// just after pc if this lies in the kernel's own code. If it lies in the emulator or a library, the
+// access that was traced last stands for it.
 struct Place {
     uintptr_t pc, traced;
     uintptr_t code() const {
@@ -72,15 +74,15 @@ std::string lines_of(const Place* places, unsigned count) {
            (last > first ? " to " + std::to_string(last) : "") + ",";
 }
 
-// A launch hangs if it makes no progress for so long, and for longer than the time in which it has
-// made some: a launch that has run for a minute may well compute for half a minute with the data
-// that it has. Untraced, a loop that passes barriers seems to make progress; there a block that
-// does not end may take six times as long.
+// A launch hangs if it has made no progress for `seconds`, and for longer than the time from its
+// start to its last progress: a launch that loaded new data for a minute may well compute with them
+// for half a minute. Without tracing, an infinite loop that passes barriers seems to make progress.
+// There a block that does not end hangs after six times as long.
 struct Watch {
-    double seconds = kSeconds;  // of processor time; 0: no limit
+    double seconds = kSeconds;  // of user-mode CPU time; 0: no limit
     uint64_t progress = 0, blocks = 0;  // progress_made, and totals.blocks, at the last tick
-    // The last ones with new progress, with a new block.
-    unsigned ticks = 0, with_progress = 0, with_block = 0;
+    unsigned ticks = 0;  // since the launch began
+    unsigned with_progress = 0, with_block = 0;  // number of the last tick that saw any, a new one
     Place places[kTicks] = {};  // of the last ticks
     bool installed = false;
 } watch;
@@ -95,14 +97,14 @@ std::string who() {
     return thread_name(current_thread) + " of " + block_name() + " of " + kernel_name();
 }
 
-// ", at mine.cu:31," or " in main": the innermost caller of the program's own.
+// ", at mine.cu:31," or " in main": the innermost frame in the program's own code.
 std::string host_place(uintptr_t pc) {
     void* callers[64];
     const int count = backtrace(callers, 64);
     std::string name;
     for (int i = 0; i < count; ++i) {
         const auto at = reinterpret_cast<uintptr_t>(callers[i]);
-        const Place place{at == pc ? at : at - 1, 0};  // a caller's is the address after its call
+        const Place place{at == pc ? at : at - 1, 0};  // a caller's frame has a return address
         if (!place.code()) continue;
         if (const std::string line = lines_of(&place, 1); !line.empty()) return line;
         if (name.empty()) name = " in " + short_name(*find_symbol(place.pc));
@@ -110,8 +112,8 @@ std::string host_place(uintptr_t pc) {
     return name;
 }
 
-// Only x86 stops at a division by zero. The thread then goes on in division_failed(), which ends
-// the launch, on its own stack.
+// An integer division by zero traps (SIGFPE) on x86 only. The handler lets the thread go on in
+// division_failed(), which ends the launch, on the thread's own stack.
 uintptr_t divided_at;
 [[noreturn]] void division_failed() {
     const Place place{divided_at, last_traced};
@@ -130,7 +132,7 @@ void divided([[maybe_unused]] void* context) {
 #endif
 }
 
-// A stack that is full ends the program in a function's first lines, before any call.
+// A stack overflow faults in a function's prologue, or at its first access to a large frame.
 void explain_host_crash(uintptr_t address, const void* context) {
     const uintptr_t pc = program_counter(context);
     pthread_attr_t attributes;
@@ -141,7 +143,7 @@ void explain_host_crash(uintptr_t address, const void* context) {
         pthread_attr_destroy(&attributes);
     }
     const uintptr_t lowest = reinterpret_cast<uintptr_t>(begin), end = lowest + bytes;
-    constexpr uintptr_t kMost = uintptr_t(1) << 32;  // how far past the stack's end a frame reaches
+    constexpr uintptr_t kMost = uintptr_t(1) << 32;  // from the stack's high end to the address
     if (lowest && address < lowest + 65536 && end - address < kMost) {
         char sizes[64];
         std::snprintf(sizes, sizeof sizes, "%.1f MiB, and the stack has %.1f MiB",
@@ -166,7 +168,7 @@ void crashed(int signal, siginfo_t* info, void* context) {
     if (!run.running || signal == SIGFPE) {
         if (signal == SIGSEGV && !run.running) explain_host_crash(address, context);
         if (print_summary && printed_at_exit()) print_summary(1, nullptr);
-        ::signal(signal, SIG_DFL);  // let it happen
+        ::signal(signal, SIG_DFL);  // restore the default action: it ends the program
         return;
     }
     bool overflow = false;
@@ -186,7 +188,8 @@ void crashed(int signal, siginfo_t* info, void* context) {
                 (misaligned ? "an address" : text) + ": " + why + " (the traced build says more)");
 }
 
-// Must not allocate, because it may have interrupted malloc().
+// May have interrupted malloc(), so a tick after which the launch goes on must be async-signal-safe
+// and not allocate. The last tick allocates for its report, and then ends the program.
 void tick(int, siginfo_t*, void* context) {
     watch.places[watch.ticks++ % kTicks] = {program_counter(context), last_traced};
     if (std::exchange(watch.progress, progress_made) != progress_made)
@@ -221,7 +224,7 @@ namespace watchdog {
 
 void install() {
     if (std::exchange(watch.installed, true)) return;
-    stack_t stack{};  // a handler can't run on a stack that is full
+    stack_t stack{};  // a handler can't run on a stack that has overflowed
     stack.ss_size = 256 * 1024;
     stack.ss_sp = std::malloc(stack.ss_size);
     sigaltstack(&stack, nullptr);

@@ -1,4 +1,4 @@
-// Crashes and endless loops.
+// Crashes and infinite loops.
 #pragma once
 
 namespace emulator {

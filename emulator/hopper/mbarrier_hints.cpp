@@ -48,7 +48,6 @@ std::string name_of(const Mbarrier& barrier) {
            (run.ranks > 1 ? " of rank " + std::to_string(rank_with(barrier)) : "");
 }
 
-// A hint why a phase may complete before a thread that waits for an earlier one has resumed.
 std::string too_fast(const Mbarrier& b) {
     return "is the " + std::to_string(b.arrivals) + " of its mbarrier_init()" + at_site(b.site) +
            " less than the arrivals of a phase, or does the thread leave out a wait?";

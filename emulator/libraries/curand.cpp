@@ -1,4 +1,4 @@
-// curand on the host.
+// cuRAND's host API.
 
 #include "emulator/include/curand.h"
 
@@ -14,7 +14,7 @@
 struct curandGenerator_st {
     emulator::Philox philox{};
     cudaStream_t stream = nullptr;
-    bool to_host = false;  // writes to the host's memory
+    bool to_host = false;  // a host generator: writes to the host's memory
 };
 
 namespace emulator::random {
@@ -47,14 +47,14 @@ curandStatus_t with(curandGenerator_t generator, const Change& change) {
     return CURAND_STATUS_SUCCESS;
 }
 
-// Writes n numbers, `step` at a time: write(generator, out) makes so many.
+// Writes n numbers: write(philox, out) writes the next `step` of them.
 template <size_t step, class T, class Write>
 curandStatus_t generate(const char* call, curandGenerator_t generator, T* out, size_t n,
                         const char* file, int line, const Write& write) {
     if (!generators.count(generator))
         return refuse(call, file, line, CURAND_STATUS_NOT_INITIALIZED,
                       "the generator is not from curandCreateGenerator()");
-    // Source: curand's documentation, "Generation functions".
+    // Source: cuRAND's documentation, "Generation functions".
     if (n % step)
         return refuse(call, file, line, CURAND_STATUS_LENGTH_NOT_MULTIPLE,
                       std::to_string(n) +
@@ -75,11 +75,11 @@ curandStatus_t generate(const char* call, curandGenerator_t generator, T* out, s
 }
 
 template <class T>
-auto normal(T mean, T deviation) {
+auto normal(T mean, T stddev) {
     return [=](Philox& philox, T* out) {
         T pair[2];
         philox.normal(pair);
-        for (int i = 0; i < 2; ++i) out[i] = mean + deviation * pair[i];
+        for (int i = 0; i < 2; ++i) out[i] = mean + stddev * pair[i];
     };
 }
 
@@ -129,20 +129,18 @@ curandStatus_t curandGenerateUniformDouble(curandGenerator_t generator, double* 
                        [](Philox& philox, double* to) { *to = philox.uniform_double(); });
 }
 curandStatus_t curandGenerateNormal(curandGenerator_t generator, float* out, size_t n, float mean,
-                                    float deviation, const char* file, int line) {
-    return generate<2>("curandGenerateNormal", generator, out, n, file, line,
-                       normal(mean, deviation));
+                                    float stddev, const char* file, int line) {
+    return generate<2>("curandGenerateNormal", generator, out, n, file, line, normal(mean, stddev));
 }
 curandStatus_t curandGenerateNormalDouble(curandGenerator_t generator, double* out, size_t n,
-                                          double mean, double deviation, const char* file,
-                                          int line) {
+                                          double mean, double stddev, const char* file, int line) {
     return generate<2>("curandGenerateNormalDouble", generator, out, n, file, line,
-                       normal(mean, deviation));
+                       normal(mean, stddev));
 }
 curandStatus_t curandGenerateLogNormal(curandGenerator_t generator, float* out, size_t n,
-                                       float mean, float deviation, const char* file, int line) {
+                                       float mean, float stddev, const char* file, int line) {
     return generate<2>("curandGenerateLogNormal", generator, out, n, file, line,
-                       [write = normal(mean, deviation)](Philox& philox, float* to) {
+                       [write = normal(mean, stddev)](Philox& philox, float* to) {
                            write(philox, to);
                            for (int i = 0; i < 2; ++i) to[i] = std::exp(to[i]);
                        });
