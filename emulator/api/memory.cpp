@@ -46,14 +46,14 @@ size_t memory_limit() {  // half of the memory, so that the machine stays usable
 // run_ends_only() any memory is taken for device memory.
 bool in_bounds(const void* pointer, size_t bytes, bool host_allowed) {
     if (only_ends_run()) return true;
-    const auto address = number(pointer);
+    const auto address = address_value(pointer);
     if (const Allocation* const a = find_allocation(address)) return bytes <= a->end - address;
     return host_allowed && pointer && !find_beside(address) && !find_freed(address);
 }
 
 // Describes an array of device memory, or what else the address is.
 std::string describe_array(const void* pointer) {
-    const auto address = number(pointer);
+    const auto address = address_value(pointer);
     if (!pointer) return null_pointer();
     if (const Allocation* const a = find_allocation(address))
         return address == a->begin
@@ -96,7 +96,7 @@ cudaError_t refuse_pitch(const char* call, size_t width, size_t pitch) {
 
 // Reports what a library's function reads and nobody has written.
 void report_unwritten(const char* name, const Region& region) {
-    const Allocation& array = *find_allocation(number(region.begin));
+    const Allocation& array = *find_allocation(address_value(region.begin));
     size_t unwritten = 0;
     for (size_t row = 0; row < region.rows; ++row)
         unwritten += written::unwritten_bytes(
@@ -114,7 +114,7 @@ void report_unwritten(const char* name, const Region& region) {
 // copy from pageable memory returns when that has been read into a staging buffer, and not only
 // when the copy has ended.) Source: CUDA runtime API, "API synchronization behavior".
 bool host_waits(const void* pointer) {
-    const Allocation* const a = find_allocation(number(pointer));
+    const Allocation* const a = find_allocation(address_value(pointer));
     if (!a) return true;
     return a->kind != Memory::device && a->kind != Memory::variables && !streams::in_a_stream();
 }
@@ -187,7 +187,7 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned) {
     if (!pointer || !bytes)
         return refuse("cudaHostRegister", cudaErrorInvalidValue,
                       std::to_string(bytes) + " bytes at " + (pointer ? "an address" : "null"));
-    const auto begin = number(pointer);
+    const auto begin = address_value(pointer);
     for (const Allocation& a : allocations)
         if (begin < a.end && a.begin < begin + bytes)
             return decline("cudaHostRegister", cudaErrorHostMemoryAlreadyRegistered,
@@ -209,7 +209,7 @@ void emulator::free_all_memory() {
 // Frees memory that begins at `pointer` and is of one of these kinds. other: the error for all else.
 static cudaError_t free_memory(const char* call, void* pointer, std::initializer_list<Memory> kinds,
                                cudaError_t other, const void* caller) {
-    const auto address = number(pointer);
+    const auto address = address_value(pointer);
     Allocation* const a = find_allocation(address);
     const bool its_kind = a && std::find(kinds.begin(), kinds.end(), a->kind) != kinds.end();
     if (its_kind && a->begin == address) {
@@ -271,7 +271,7 @@ static cudaError_t copy(const char* call, void* to, const void* from, size_t byt
     const bool to_fits = in_bounds(to, bytes, !to_device);
     if (!to_fits || !in_bounds(from, bytes, !from_device)) {
         const auto owner = [](const void* p) {
-            return find_allocation(number(p)) ? "device's" : "host's";
+            return find_allocation(address_value(p)) ? "device's" : "host's";
         };
         const auto is_host = [](const void* p) {
             return !in_bounds(p, 1, false) && in_bounds(p, 1, true);
@@ -286,8 +286,8 @@ static cudaError_t copy(const char* call, void* to, const void* from, size_t byt
     const DeviceMemoryOpen open;
     streams::copy(call, caller, to, from, bytes, host_waits(to) || host_waits(from));
     std::memmove(to, from, bytes);
-    Allocation* const target = find_allocation(number(to));
-    const Allocation* const source = find_allocation(number(from));
+    Allocation* const target = find_allocation(address_value(to));
+    const Allocation* const source = find_allocation(address_value(from));
     const std::string place = streams::place_in_stream();
     written::note_copy(target, to, source, from, bytes, call, caller, place);
     if (source && !target) {

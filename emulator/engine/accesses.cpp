@@ -38,8 +38,8 @@ namespace {
 
 using trace::Kind;
 
-const uintptr_t kImageBegin = number(&__executable_start), kCodeEnd = number(&etext);
-const uintptr_t kDataBegin = number(&__data_start), kDataEnd = number(&_end);
+const uintptr_t kImageBegin = address_value(&__executable_start), kCodeEnd = address_value(&etext);
+const uintptr_t kDataBegin = address_value(&__data_start), kDataEnd = address_value(&_end);
 
 struct Memory {
     Allocation static_shared{kDataBegin, kDataEnd}, dynamic_shared;
@@ -66,7 +66,7 @@ inline Region find_region(uintptr_t address, unsigned thread, uintptr_t pc,
         return stack_owner(address) == thread ? Region::untraced : Region::none;
     if (contains(memory.static_shared, address) && !kDeviceVariables.holds(address) &&
         !kManagedVariables.holds(address)) {
-        if (address - number(&builtins) < sizeof(Builtins)) return Region::untraced;
+        if (address - address_value(&builtins) < sizeof(Builtins)) return Region::untraced;
         if (kConstants.holds(address)) return Region::untraced;
         range = &memory.static_shared;
         return Region::shared;
@@ -159,7 +159,7 @@ std::string distance(uintptr_t address, int width, uintptr_t begin, uintptr_t en
 // Returns whether the thread should yield to the others.
 bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
                  const void* return_address, bool counted, const void* copied_to, bool aligned) {
-    const uintptr_t address = number(pointer), pc = number(return_address);
+    const uintptr_t address = address_value(pointer), pc = address_value(return_address);
     if (pc - kImageBegin >= kCodeEnd - kImageBegin) return false;
     last_traced = pc;
     const Allocation* range;
@@ -174,7 +174,7 @@ bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
     // shared memory that it writes (see REFERENCE.md). Therefore an artificial address is counted,
     // which is equal exactly for accesses that share both the line and the sector.
     const uintptr_t counted_address =
-        copied_to ? (address / 128 << 16 | (number(copied_to) / 32 & 0xffff)) * 32 : address;
+        copied_to ? (address / 128 << 16 | (address_value(copied_to) / 32 & 0xffff)) * 32 : address;
     const bool yields = counted && count_access(site, thread, counted_address, width);
     if (record::on) record::access(thread, site, address, width, counted);
     return yields;
@@ -299,7 +299,7 @@ void (*of_host)(const void*, size_t, Kind, bool, const void*);
 void begin_launch() {
     if (!traced) return;
     count_threads(run.threads);
-    const uintptr_t begin = number(builtins.dynamic_shared);
+    const uintptr_t begin = address_value(builtins.dynamic_shared);
     const uintptr_t end = begin + run.ranks * run.shared_stride;
     memory.dynamic_shared = {begin, end, races::new_cells(begin, end)};
     if (!memory.static_shared.cells) {
@@ -321,10 +321,11 @@ void begin_block() {
 // Calls use(begin, end) for each range of shared memory, of all blocks that run together.
 template <class Use>
 static void for_each_shared(const Use& use) {
-    const Symbol* const kernel = find_symbol(number(run.kernel));
+    const Symbol* const kernel = find_symbol(address_value(run.kernel));
     for (const Symbol& s : symbols())
         if (belongs_to_kernel(s, kernel)) use(s.begin, s.begin + s.size);
-    if (run.shared) use(number(run.shared), number(run.shared) + run.ranks * run.shared_stride);
+    if (run.shared)
+        use(address_value(run.shared), address_value(run.shared) + run.ranks * run.shared_stride);
 }
 static const Allocation& range_of(uintptr_t address) {
     return contains(memory.static_shared, address) ? memory.static_shared : memory.dynamic_shared;
@@ -380,7 +381,7 @@ bool note(unsigned thread, const void* address, int bytes, Kind kind, const void
 }
 
 void set_in_flight(const void* pointer, int bytes, bool in_flight) {
-    const uintptr_t address = number(pointer);
+    const uintptr_t address = address_value(pointer);
     for (const Allocation& range : {memory.static_shared, memory.dynamic_shared})
         if (range.cells && contains(range, address))
             races::set_in_flight(range.cells, range.begin, address, bytes, in_flight);
@@ -389,11 +390,12 @@ void set_in_flight(const void* pointer, int bytes, bool in_flight) {
 void note_bulk(unsigned thread, const void* pointer, size_t bytes, Kind kind, const void* pc) {
     if (!traced) return;
     const Allocation* range;
-    const uintptr_t begin = number(pointer);
-    const Region region = checked_region(thread, begin, int(bytes), kind, number(pc), false, range);
+    const uintptr_t begin = address_value(pointer);
+    const Region region =
+        checked_region(thread, begin, int(bytes), kind, address_value(pc), false, range);
     if (region == Region::untraced) return;
     const bool global = region == Region::global;
-    Site& site = find_site(number(pc), global, kind != trace::kRead);
+    Site& site = find_site(address_value(pc), global, kind != trace::kRead);
     site.address = begin;
     for (uintptr_t at = begin; at < begin + bytes; at += 16) {
         const size_t width = std::min<size_t>(16, begin + bytes - at);
@@ -405,7 +407,8 @@ void note_bulk(unsigned thread, const void* pointer, size_t bytes, Kind kind, co
 void check_bulk(const void* pointer, size_t bytes, Kind kind, const void* pc) {
     const Allocation* range;
     if (traced)
-        checked_region(current_thread, number(pointer), int(bytes), kind, number(pc), false, range);
+        checked_region(current_thread, address_value(pointer), int(bytes), kind, address_value(pc),
+                       false, range);
 }
 
 void note_compiled(const void* address, int bytes, Kind kind, const void* pc, bool aligned,
@@ -428,7 +431,8 @@ void trace_lane(int lane, const void* address, int bytes, bool store, const void
 }
 
 void trace_exchange(const void* address, int bytes, const void* pc) {
-    if (traced && find_allocation(number(address))) written::mark_all(address, size_t(bytes));
+    if (traced && find_allocation(address_value(address)))
+        written::mark_all(address, size_t(bytes));
     trace_atomic(address, bytes, pc);
 }
 
@@ -448,7 +452,7 @@ void note_fence() { fences::fence(current_thread); }
 
 bool traced_as_shared(const void* address) {
     const Allocation* range;
-    return find_region(number(address), current_thread, 0, range) == Region::shared;
+    return find_region(address_value(address), current_thread, 0, range) == Region::shared;
 }
 
 }  // namespace emulator

@@ -31,24 +31,24 @@ struct Busy {
 };
 
 bool on_a_threads_stack() {
-    return number(__builtin_frame_address(0)) - stacks_begin < stacks_bytes;
+    return address_value(__builtin_frame_address(0)) - stacks_begin < stacks_bytes;
 }
 bool kernel_runs() { return traced ? in_kernel : threads[current_thread].in_kernel; }
 
 void note_malloc(void* block, size_t bytes) {
     if (busy || !run.running || !on_a_threads_stack() || !kernel_runs()) return;
     const Busy now;
-    const auto begin = number(block);
+    const auto begin = address_value(block);
     blocks[begin] = {begin, begin + bytes, false, 0};
 }
 
 // Returns whether the block stays for now.
 bool keep_freed(void* block, const void* caller) {
     if (busy || !run.running || !on_a_threads_stack()) return false;
-    const auto found = blocks.find(number(block));
+    const auto found = blocks.find(address_value(block));
     if (found == blocks.end()) return false;
     Block& b = found->second;
-    const auto pc = number(caller);
+    const auto pc = address_value(caller);
     if (b.freed) {
         fail("freed twice:" + place_of_call(pc) + " a kernel frees " +
              std::to_string(b.end - b.begin) + " bytes that it has allocated, " + b.state() + " (" +

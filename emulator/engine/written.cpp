@@ -17,7 +17,7 @@
 namespace emulator {
 
 void count_as_filling(const void* array, const char* name) {
-    if (Allocation* const a = find_allocation(number(array))) a->name = name;
+    if (Allocation* const a = find_allocation(address_value(array))) a->name = name;
 }
 
 namespace written {
@@ -58,7 +58,7 @@ struct UnwrittenCopy {
 std::vector<UnwrittenCopy>& copies = *new std::vector<UnwrittenCopy>;
 
 std::string place_of(const UnwrittenCopy& b) {
-    return b.place.empty() ? place_of_call(number(b.caller)) : " at " + b.place;
+    return b.place.empty() ? place_of_call(address_value(b.caller)) : " at " + b.place;
 }
 
 // Of the words of a range: how many are unwritten, the first and the last one.
@@ -82,7 +82,7 @@ Unwritten find_unwritten(const Allocation& array, uintptr_t begin, size_t bytes)
 
 void note_unwritten(const void* to, const Allocation& array, const void* from, size_t bytes,
                     const char* call, const void* caller, const std::string& place) {
-    const uintptr_t host = number(to), device = number(from);
+    const uintptr_t host = address_value(to), device = address_value(from);
     if ((host - device) % kWord) return;
     copies.erase(std::remove_if(copies.begin(), copies.end(),
                                 [=](const UnwrittenCopy& b) {
@@ -128,13 +128,13 @@ void end_array(Allocation& array) {
 }
 
 void mark_all(const void* begin, size_t bytes) {
-    const Allocation* const array = find_allocation(number(begin));
+    const Allocation* const array = find_allocation(address_value(begin));
     if (!array || !array->written || !bytes) return;
-    mark(*array, number(begin), std::min<size_t>(bytes, array->end - number(begin)));
+    mark(*array, address_value(begin), std::min<size_t>(bytes, array->end - address_value(begin)));
 }
 
 size_t unwritten_bytes(const Allocation& array, const void* begin, size_t bytes) {
-    return array.written ? find_unwritten(array, number(begin), bytes).words * kWord : 0;
+    return array.written ? find_unwritten(array, address_value(begin), bytes).words * kWord : 0;
 }
 
 void note_copy(Allocation* target, const void* to, const Allocation* source, const void* from,
@@ -147,21 +147,24 @@ void note_copy(Allocation* target, const void* to, const Allocation* source, con
         std::memcpy(&target->filling, from, std::min(bytes, kWord));
         return;
     }
-    mark(*target, number(to), bytes);
-    if (!source || (number(to) - number(from)) % kWord) return;
-    const size_t end = (number(from) + bytes - source->begin) / kWord;
-    for (size_t word = (number(from) - source->begin + kWord - 1) / kWord; word < end; ++word)
+    mark(*target, address_value(to), bytes);
+    if (!source || (address_value(to) - address_value(from)) % kWord) return;
+    const size_t end = (address_value(from) + bytes - source->begin) / kWord;
+    for (size_t word = (address_value(from) - source->begin + kWord - 1) / kWord; word < end;
+         ++word)
         if (is_unwritten(*source, word)) {
-            const size_t there =
-                (number(to) - target->begin + source->begin + word * kWord - number(from)) / kWord;
+            const size_t there = (address_value(to) - target->begin + source->begin + word * kWord -
+                                  address_value(from)) /
+                                 kWord;
             target->written[there / 64] &= ~(uint64_t(1) << there % 64);
         }
 }
 
 std::string describe(const Allocation& array) {
     return "the " + std::to_string(array.end - array.begin) + " bytes " +
-           (array.name ? "of " + std::string(array.name)
-                       : "that cudaMalloc" + place_of_call(number(array.caller)) + " allocated");
+           (array.name
+                ? "of " + std::string(array.name)
+                : "that cudaMalloc" + place_of_call(address_value(array.caller)) + " allocated");
 }
 
 static bool failed;
@@ -173,7 +176,7 @@ void note_failed_launch() {
 bool all_launches_succeeded() { return !failed || failed_since != resets; }
 
 void host_reads(const void* pointer, size_t bytes, const void* pc) {
-    const uintptr_t address = number(pointer);
+    const uintptr_t address = address_value(pointer);
     for (size_t i = 0; i < copies.size(); ++i) {
         const UnwrittenCopy b = copies[i];
         if (address < b.begin || b.end < address + bytes) continue;
@@ -184,7 +187,7 @@ void host_reads(const void* pointer, size_t bytes, const void* pc) {
         host_has_some = !copies.empty();
         if (!all_launches_succeeded()) return;
         const Allocation* const array = find_allocation(b.array);
-        const std::string line = find_lines({number(pc)})[0];
+        const std::string line = find_lines({address_value(pc)})[0];
         report_problem(
             "uninitialised device memory: " + (line.empty() ? "the host" : line) +
             " reads on the host what nobody has written: " + std::to_string(b.unwritten) +

@@ -5,6 +5,6 @@
 
 namespace emulator {
 
-inline uintptr_t number(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
+inline uintptr_t address_value(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
 }  // namespace emulator

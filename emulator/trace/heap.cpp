@@ -28,7 +28,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == 16, "malloc() aligns to 16 bytes");
 
-uint64_t mark_of(const void* block) { return number(block) ^ 0x9d39247e33776d41; }
+uint64_t mark_of(const void* block) { return address_value(block) ^ 0x9d39247e33776d41; }
 Header* header_of(void* block) { return static_cast<Header*>(block) - 1; }
 bool is_block(const void* pointer) {  // of the functions below
     return header_of(const_cast<void*>(pointer))->mark == mark_of(pointer);
@@ -58,7 +58,7 @@ bool is_readable(uintptr_t address) {
 
 // Searches backwards from here for the block's beginning.
 size_t extent_in_heap(const void* pointer) {
-    const uintptr_t address = number(pointer);
+    const uintptr_t address = address_value(pointer);
     constexpr uintptr_t kStep = sizeof(Header), kPage = 4096, kMost = uintptr_t(1) << 30;
     uintptr_t at = address / kStep * kStep;
     if (!is_readable(at)) return SIZE_MAX;
