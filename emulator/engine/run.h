@@ -50,7 +50,7 @@ struct Thread {
 // Created when first needed and reused by all later blocks and launches.
 extern std::vector<Thread>& threads;
 extern unsigned current_thread;  // the running thread's linear number
-// Counts progress, of which an endless loop makes none. There is progress when a thread ends and,
+// Counts progress, of which an infinite loop makes none. There is progress when a thread ends and,
 // traced, when the block accesses device memory that it has not accessed before. Untraced launches
 // do not see accesses: there every arrival at a barrier or the like counts.
 extern volatile uint64_t progress_made;

@@ -149,8 +149,8 @@ void explain_host_crash(uintptr_t address, const void* context) {
         std::snprintf(sizes, sizeof sizes, "%.1f MiB, and the stack has %.1f MiB",
                       double(end - address) * 0x1p-20, double(bytes) * 0x1p-20);
         end_program("host code" + host_place(pc) +
-                    " fills the host's stack: its local variables, "
-                    "or an endless recursion, take at least " +
+                    " overflows the host's stack: its local variables, "
+                    "or an infinite recursion, take at least " +
                     sizes + ". Make large arrays a std::vector, or allocate them with new");
     }
     std::fprintf(stderr, "emulator: host code%s accesses %#zx: %s\n", host_place(pc).c_str(),
@@ -179,9 +179,9 @@ void crashed(int signal, siginfo_t* info, void* context) {
     // On x86 a misaligned vector access reports no address.
     const bool misaligned = signal == SIGBUS || info->si_code == SI_KERNEL;
     const std::string why =
-        misaligned ? "misaligned, or outside all memory"
+        misaligned ? "misaligned, or not mapped"
         : overflow && owner == current_thread
-            ? "its stack of 128 KiB is full: large local arrays, or endless recursion"
+            ? "its stack of 128 KiB has overflowed: large local arrays, or infinite recursion"
         : address < 4096 || find_freed(address) ? describe_address(address, 1)
                                                 : "outside the memory of the device";
     end_program("crash: " + who() + lines_of(&place, 1) + " accesses " +
@@ -207,7 +207,7 @@ void tick(int, siginfo_t*, void* context) {
     std::snprintf(seconds, sizeof seconds, "%.3g", watch.seconds / kTicks * (watch.ticks - since));
     end_program("hang: " + who() + lines_of(watch.places, std::min(watch.ticks, kTicks)) +
                 " has run for " + seconds +
-                " seconds, and its block neither ends nor touches new memory: an endless loop, or "
+                " seconds, and its block neither ends nor touches new memory: an infinite loop, or "
                 "it waits for what another thread never does (EMULATOR_SECONDS=N waits longer)");
 }
 

@@ -58,8 +58,8 @@ curandStatus_t generate(const char* call, curandGenerator_t generator, T* out, s
     if (n % step)
         return refuse(call, file, line, CURAND_STATUS_LENGTH_NOT_MULTIPLE,
                       std::to_string(n) +
-                          " normal numbers; pseudorandom ones come in pairs, so "
-                          "their number must be even");
+                          " values; normally and log-normally distributed pseudorandom values "
+                          "come in pairs, so their number must be even");
     const auto all = [=] {
         for (size_t i = 0; i < n; i += step) write(generator->philox, out + i);
     };

@@ -58,7 +58,7 @@ TEST_F(Curand, Distributions) {
 
     EXPECT_EQ(curandGenerateNormal(generator, x.data, 191, 0, 1),
               CURAND_STATUS_LENGTH_NOT_MULTIPLE);
-    expect_some({"curandGenerateNormal at ..191 normal numbers..must be even"});
+    expect_some({"curandGenerateNormal at ..191 values; normally..must be even"});
     EXPECT_EQ(curandGenerateUniform(generator, floats.data, 193), CURAND_STATUS_LAUNCH_FAILURE);
     expect_some({"out of bounds: curandGenerateUniform at ..writes 193 numbers, 772 bytes..768"});
     EXPECT_EQ(curandDestroyGenerator(generator), CURAND_STATUS_SUCCESS);

@@ -261,7 +261,7 @@ TEST_F(Death, CrashesAndEndlessLoopsSayWhere) {
                     "crash: thread 3 of block 0 of far_away.*10000000000");
     }
     EXPECT_EXIT((big_frame<<<2, 4>>>(ints.data, 3200)), three,
-                "crash: thread 0 of block 0 of big_frame.*stack .* is full");
+                "crash: thread 0 of block 0 of big_frame.*stack .* has overflowed");
     EXPECT_EXIT(host_asserts(8), testing::KilledBySignal(SIGABRT), "assert.n > 8..*host_asserts");
     setenv("EMULATOR_SECONDS", "0.1", 1);
     const std::string place = emulator::tracing() ? ".*scheduler_test.cu:" : ",* has run";

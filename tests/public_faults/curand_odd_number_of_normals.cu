@@ -1,8 +1,8 @@
 // curandGenerateNormal fails with error 105 when the size of a layer is odd.
 // Seen: fails
-// Cause: pseudorandom normal numbers come in pairs, so their number must be even; the array stays unwritten.
+// Cause: normally distributed pseudorandom values come in pairs, so their number must be even; the array stays unwritten.
 // Source: https://github.com/microsoft/CNTK/issues/441
-// Says: 15 normal numbers; pseudorandom ones come in pairs, so their number must be even
+// Says: 15 values; normally and log-normally distributed pseudorandom values come in pairs, so their number must be even
 #include <curand.h>
 #include <cstdio>
 int main() {

@@ -2,7 +2,7 @@
 // Seen: crashes
 // Cause: the host's copy is a local array of main(), which is larger than the stack.
 // Source: https://github.com/udacity/cs344/pull/26
-// Says: fills the host's stack
+// Says: overflows the host's stack
 // Says: take at least 16.0 MiB
 #include <cstdio>
 #include <cstdlib>

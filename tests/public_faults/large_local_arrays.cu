@@ -2,7 +2,7 @@
 // Seen: crashes
 // Cause: two matrices of 8 MiB each are local variables of main(), whose stack has 8 MiB in all.
 // Source: own
-// Says: fills the host's stack
+// Says: overflows the host's stack
 // Says: take at least 16.0 MiB
 #include <cstdio>
 #include <vector>
