@@ -19,8 +19,8 @@ int select_device(int device) {
     int count = 0;
     const cudaError_t status = cudaGetDeviceCount(&count);
     if (status != cudaSuccess)
-        throw Failure(kNoGpu, format("no usable GPU (cudaGetDeviceCount: %s); the CPU build, whose "
-                                     "name ends in _cpu, verifies without one",
+        throw Failure(kNoGpu, format("no usable GPU (cudaGetDeviceCount: %s); the program whose "
+                                     "name ends in _cpu verifies without a GPU",
                                      cudaGetErrorString(status)));
     if (device >= count)
         throw Failure(kBadCommandLine,
@@ -32,5 +32,5 @@ int select_device(int device) {
 void finish_launch(const std::string& what) {
     const cudaError_t ran = cudaDeviceSynchronize(), called = cudaGetLastError();
     check_cuda(ran, "running " + what);
-    check_cuda(called, "launching " + what + ", or another call of its launcher,");
+    check_cuda(called, "launching " + what + ", or another CUDA call in its launcher,");
 }

@@ -187,7 +187,7 @@ void launch_clearing(int M, int N, int, const float*, const float*, float* C) {
 TEST(Harness, NamesAFailedCall) {
     EXPECT_NE(verdict(launch_freeing).find("has the launcher freed A, B or C"), std::string::npos);
     const std::string said = verdict(launch_clearing);
-    EXPECT_NE(said.find("call of its launcher, failed: invalid argument"), std::string::npos);
+    EXPECT_NE(said.find("call in its launcher, failed: invalid argument"), std::string::npos);
     EXPECT_EQ(said.find("freed"), std::string::npos) << said;
 }
 
