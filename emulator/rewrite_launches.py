@@ -59,7 +59,8 @@ EXTERN_FORM = "this form of extern __shared__ (write: extern __shared__ float na
 UNSUPPORTED = [
     (re.compile(r"\b(cudaTextureObject_t|cudaSurfaceObject_t|texture\s*<|tex[123]D\w*\s*[<(])"),
      "textures and surfaces"),
-    (re.compile(r"\bcudaLaunchKernelExC\b"), "cudaLaunchKernelExC, which lacks the arguments' types: cudaLaunchKernelEx"),
+    (re.compile(r"\bcudaLaunchKernelExC\b"),
+     "cudaLaunchKernelExC, which lacks the arguments' types: cudaLaunchKernelEx"),
 ]
 EXTERN_SHARED = re.compile(r"\b(?:extern\s+(?:volatile\s+)?__shared__|__shared__\s+extern|"
                            r"extern(?=[\w\s]+\s__shared__\s))\s+"

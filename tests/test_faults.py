@@ -68,7 +68,7 @@ class Subject:
 
     @functools.cached_property
     def runs(self):
-        """[(build, word...)]: of a product its shapes, large indices, special values, and each of its configurations."""
+        """[(build, word...)]: of a product its shapes, large indices, special values and each of its configurations."""
         if not self.is_product:  # it is first checked by its results
             return [(build, *OTHERS[self.program.name]) for build in ("plain", "trace")]
         shapes = sorted(SHAPES + [*self.program.shapes], key=work)

@@ -64,8 +64,9 @@ def test_what_the_emulator_counts(emulated):
 
 
 def test_how_tiles_flow(emulated):
-    """flow.csv is what the stages' records say. With one stage in the pipeline a kernel loads and multiplies alternately.
-    With more of them it loads beside the products, and never into one before its last tile was multiplied."""
+    """flow.csv is what the stages' records say. With one stage in the pipeline a kernel loads and multiplies
+    alternately. With more of them it loads beside the products, and never into one before its last tile was
+    multiplied."""
     file = RESULTS.with_name("flow.csv")
     assert file.read_text() == counters.flows(BUILD / "bin", RESULTS)
     stages = {}

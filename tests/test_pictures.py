@@ -41,7 +41,7 @@ def test_openings_have_the_sizes_of_the_kernels(chapter):
     block = flow.Block(record)
     stores = [(address - begin) // size for site, _, _, _, *lanes in block.warps[0]
               if record["sites"][site][0] == "global store" for address in block.spread(*lanes[:2])]
-    height, width = (max(at) - min(at) for at in ([each // columns for each in stores], [each % columns for each in stores]))
+    height, width = (max(at) - min(at) for at in zip(*(divmod(each, columns) for each in stores)))
     down, across = openings.OPENINGS[number].warps
     assert (int(of.rows) // down, int(of.columns) // across) == pytest.approx((height + 1, width + 1), abs=3)
 

@@ -288,7 +288,8 @@ def test_doors(book, chromium):  # noqa: F811
     for language in ("en", "ja", "zh"):
         show(chromium, book / language / "index.html")
         stills, named = ask(chromium, """[".stills a", ".doors td a"].map(each =>
-            [...document.querySelectorAll(each)].map(a => a.href.match(/toys\\/(\\w+)\\.html\\?(\\w+)/)?.slice(1)).filter(Boolean))""")
+            [...document.querySelectorAll(each)].map(a => a.href.match(/toys\\/(\\w+)\\.html\\?(\\w+)/)?.slice(1))
+                .filter(Boolean))""")
         assert len(stills) == 3 and {toy for toy, _ in named} == {path.stem for path in ROOT.glob("docs/toys/*.html")}
         assert {to for _, to in stills + named} == {language}
     assert errors(chromium) == []

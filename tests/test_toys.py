@@ -190,8 +190,8 @@ def test_waves_show_what_is_lost(shown):
         assert abs(100 * (full - lost) / room - said) < 1.5, place
 
 
-# Prints for each line of the input, how a float is split and its bits, the bits of hi and of lo, and the exponent of the
-# scale.
+# Prints for each line of the input, how a float is split and its bits, the bits of hi and of lo, and the exponent of
+# the scale.
 SPLITS = """
 #include <cstring>
 #include <iostream>

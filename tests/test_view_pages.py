@@ -179,8 +179,8 @@ def test_opens_where_there_is_something_to_see(stage, shown):
     page = shown(record_of(stage), height=800)
     assert ask(page, "[v.captionHere >= 0, !!v.touches(v.event), v.pieces > 0]") == [True] * 3
     assert ask(page, """v.captions.map((_, i) => (v.place = "////" + (i + 1),
-        [".ring-panel", ".order", ".bar"].map(each => v.find(each).getBoundingClientRect()))).every(([ring, order, bar]) =>
-        ring.bottom <= order.top && order.bottom <= bar.top + 1)""")
+        [".ring-panel", ".order", ".bar"].map(each => v.find(each).getBoundingClientRect())))
+        .every(([ring, order, bar]) => ring.bottom <= order.top && order.bottom <= bar.top + 1)""")
     assert ask(page, """v.captions.flatMap((_, i) => {
         v.place = "////" + (i + 1);
         const rows = [...v.find(".ring").rows].map(row => [...row.cells].slice(1));

@@ -163,8 +163,7 @@ def build_all(variants, folder):
 
 
 def rows_of(every, options, folder):
-    """Builds variants, verifies them, and times them alternately. Returns a row for each. Exits if one of them is wrong.
-    """
+    """Builds variants, verifies them, and times them alternately. Returns a row for each. Exits if one is wrong."""
     programs, codes = zip(*build_all(every, folder))
 
     def call(variant, program, *words):

@@ -1,5 +1,5 @@
-"""Whether a GPU has enough registers for the launches of a program on the emulator. Only nvcc knows how many registers a
-kernel takes: where there is none, nothing is said."""
+"""Whether a GPU has enough registers for the launches of a program on the emulator. Only nvcc knows how many registers
+a kernel takes: where there is none, nothing is said."""
 import os
 import re
 import subprocess

@@ -44,8 +44,8 @@ It shows what each warp reads and writes, in order. Two steps stand side by side
 --html FILE the place. --caption 4 opens the page at its fourth explanation. NN may be a file of your own. view 07
 shows which lane holds which element of a fragment."""),
     "ablation": ("./run ablation [NN...]", "time a stage without each optimization (GPU)", """\
-Builds variants of the stage, each without one of its optimizations, verifies them and times them alternately (at 8192, or
---size N). Also takes --repeat N, --device N and --csv FILE."""),
+Builds variants of the stage, each without one of its optimizations, verifies them and times them alternately (at 8192,
+or --size N). Also takes --repeat N, --device N and --csv FILE."""),
     "all": ("./run all [FOLDER]", "run every chapter, write CSVs to FOLDER", """\
 Writes its CSVs, a description of the machine and a log to FOLDER (a new one, results-DATE-TIME, if none is named).
 --against FOLDER2 then compares them with those. --cpu: see run."""),

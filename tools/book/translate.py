@@ -106,8 +106,8 @@ def labels(picture):
 
 
 def translated_picture(picture, language, words):
-    """A picture whose title and labels, which become its description, are translated by the catalogue of tables. A label
-    without a translation stays English."""
+    """A picture whose title and labels, which become its description, are translated by the catalogue of tables. A
+    label without a translation stays English."""
 
     def said(label):
         key, figures = template(label)
