@@ -139,11 +139,9 @@ public:
                 }
                 previous = position_.stage;
                 position_.next();
+                next_B_ = Tile::kRealignsB ? next_B_ ^ 1 : position_.stage;
                 a_ = position_.stage ? a_ + sizeof(memory_.As[0]) / 16 : A_first_;
-                if constexpr (Tile::kRealignsB) {
-                    next_B_ ^= 1;
-                    b_ = next_B_ ? b_ + sizeof(memory_.Bs[0]) / 16 : B_first_;
-                } else b_ = position_.stage ? b_ + sizeof(memory_.Bs[0]) / 16 : B_first_;
+                b_ = next_B_ ? b_ + sizeof(memory_.Bs[0]) / 16 : B_first_;
             }
             if (kReleasesLater) {  // waits for the last k-tile
                 ptx::wgmma_wait_group<0>();
@@ -161,7 +159,7 @@ public:
         Memory& memory_;
         const uint64_t A_first_, B_first_;  // of stage 0
         uint64_t a_, b_;
-        int next_B_ = 0;  // of the two of memory_.Bs, where consumers realign B
+        int next_B_ = 0;  // of memory_.Bs: the stage, or where consumers realign B one of two
         struct NoRealigner {
             __device__ explicit NoRealigner(int) {}
         };
