@@ -6,6 +6,7 @@
 //
 // Changed:  (after 11) A and B are floats, which a kernel of its own rounds to halves; groups of the
 //           tile scheduler have 8 rows; the kernel itself asks whether N is even.
+#include "14_fp32_accuracy/load_row.cuh"
 #include "common/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
 #include "common/stage.h"
@@ -105,13 +106,6 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
                 }
             }
     }
-}
-
-// Four elements of a row from column `col` on, 0 where it has none.
-__device__ float4 load4(const float* row, int col, int columns) {
-    if (columns % 4 == 0) return col < columns ? *(const float4*)&row[col] : float4();
-    const auto at = [=](int i) { return i < columns ? row[i] : 0.0f; };
-    return {at(col), at(col + 1), at(col + 2), at(col + 3)};
 }
 
 // Each block rounds a row to halves, and pads it with zeros up to `stride`.

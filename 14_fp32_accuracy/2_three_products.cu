@@ -10,6 +10,7 @@
 //
 // Changed:  each operand is two matrices of halves; three products; tiles of 128 x 128, because the
 //           next step needs registers for three such tiles; three stages, of 64 KiB each.
+#include "14_fp32_accuracy/load_row.cuh"
 #include "common/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
 #include "common/stage.h"
@@ -129,13 +130,6 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
                 }
             }
     }
-}
-
-// Four elements of a row from column `col` on, 0 where it has none.
-__device__ float4 load4(const float* row, int col, int columns) {
-    if (columns % 4 == 0) return col < columns ? *(const float4*)&row[col] : float4();
-    const auto at = [=](int i) { return i < columns ? row[i] : 0.0f; };
-    return {at(col), at(col + 1), at(col + 2), at(col + 3)};
 }
 
 // Each block splits a row into halves, and pads them with zeros up to `stride`.

@@ -9,6 +9,7 @@
 // The correction stays in its accumulator: what is truncated there is divided by 2048.
 //
 // Changed:  acc begins anew in each k-tile, and is added to `total`.
+#include "14_fp32_accuracy/load_row.cuh"
 #include "common/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
 #include "common/stage.h"
@@ -131,13 +132,6 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
                 }
             }
     }
-}
-
-// Four elements of a row from column `col` on, 0 where it has none.
-__device__ float4 load4(const float* row, int col, int columns) {
-    if (columns % 4 == 0) return col < columns ? *(const float4*)&row[col] : float4();
-    const auto at = [=](int i) { return i < columns ? row[i] : 0.0f; };
-    return {at(col), at(col + 1), at(col + 2), at(col + 3)};
 }
 
 // Each block splits a row into halves, and pads them with zeros up to `stride`.

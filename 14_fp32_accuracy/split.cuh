@@ -2,17 +2,11 @@
 // explains them at 4_scales.cu.
 #pragma once
 
+#include "14_fp32_accuracy/load_row.cuh"
 #include "common/aligned_rows.h"
 #include "common/stage.h"
 
 constexpr int kLargest = 14;  // exponent of the largest of the elements that are scaled together
-
-// Four elements of a row from column `col` on, 0 where it has none.
-inline __device__ float4 load4(const float* row, int col, int columns) {
-    if (columns % 4 == 0) return col < columns ? *(const float4*)&row[col] : float4();
-    const auto at = [=](int i) { return i < columns ? row[i] : 0.0f; };
-    return {at(col), at(col + 1), at(col + 2), at(col + 3)};
-}
 
 inline __device__ unsigned magnitude(float x) { return __float_as_uint(fabsf(x)); }
 
