@@ -2,10 +2,11 @@
 which executes its string (ptx/).
 
     asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(at) : "memory");
-    emulator::inline_ptx(__FILE__, __LINE__, "=r,r", "ld.shared.u32 %0, [%1];" , emulator::out<4>(x) ,
-                         emulator::in<4>(at) );
+    emulator::inline_ptx(__FILE__, __LINE__, "ld.shared.u32 %0, [%1];" , emulator::out<'r'>(x) ,
+                         emulator::in<'r'>(at) );
 
-The strings may be macros or have parameters of a macro between them: they stay as they are."""
+The strings may be macros or have parameters of a macro between them: they stay as they are. So may operands: each is
+rewritten where it is written, be it in a macro or among a macro's arguments, which __VA_ARGS__ stands for."""
 import functools
 import pathlib
 import re
@@ -15,9 +16,8 @@ from cuda_text import TOKEN, Refused, matching
 ASM = re.compile(r"\b(?:asm|__asm__|__asm)\b")
 TABLE = pathlib.Path(__file__).absolute().parent / "ptx/ptx_table.cpp"
 # Other letters are those of the host's processor.
-CONSTRAINT = re.compile(r"([=+]?)&?([hrlfdqn])")
-BYTES = {"h": 2, "r": 4, "l": 8, "f": 4, "d": 8, "q": 16}  # of an operand; of a number ("n") any
-OPERAND = re.compile(r'\s*"(?P<constraint>[^"]*)"\s*(?P<value>\()')
+CONSTRAINT = re.compile(r'"([=+]?)&?([hrlfdqn])"')
+VALUE = re.compile(r"[\s\\]*\(")  # what follows the constraint of an operand
 
 
 @functools.lru_cache
@@ -59,12 +59,6 @@ def pieces(code, opening, end, separator):
             yield at
 
 
-def passed(constraint):
-    """The function that passes an operand with that constraint on, and checks its size."""
-    m = CONSTRAINT.fullmatch(constraint)
-    return f"emulator::{'out' if m[1] else 'in'}<{BYTES[m[2]]}>" if m and m[2] in BYTES else ""
-
-
 def statements(text, code):
     """Yields (position, position of its parenthesis, positions of its colons and of the end) of each asm statement."""
     for m in ASM.finditer(code):
@@ -76,42 +70,38 @@ def statements(text, code):
         yield m.start(), head.start(1), colons
 
 
-def operands(text, code, begin, end):
-    """Yields (position of the colon or comma before it, constraint, position of the value's parenthesis) of each
-    operand that follows the colon at `begin`; (position, None, None) of one that is empty."""
-    commas = [begin, *pieces(code, begin, end, ","), end]
-    for start, stop in zip(commas, commas[1:]):
-        written = text[start + 1:stop].replace("\\\n", " \n")
-        if not written.strip():
-            yield start, None, None
-            continue
-        if written.lstrip().startswith("["):
-            raise Refused(start, "an asm statement with names of operands, which nvcc refuses")
-        operand = OPERAND.match(written)
-        if not operand:
-            raise Refused(start, "an asm statement whose operands a macro holds")
-        yield start, operand["constraint"], start + 1 + operand.start("value")
+def constraints(text, code):
+    """Yields the match of each constraint of an operand: a string that is followed by a parenthesis."""
+    for m in TOKEN.finditer(text):
+        if m[0].startswith('"') and VALUE.match(code, m.end()):
+            yield m
 
 
 def edits(text, code, refuses):
-    """Yields (position, length, replacement) for each asm statement. refuses: one with an instruction that the emulator
-    lacks is refused here; otherwise when it is executed."""
+    """Yields (position, length, replacement) for each asm statement and for each operand. refuses: a statement with an
+    instruction that the emulator lacks is refused here; otherwise when it is executed."""
+    operands = list(constraints(text, code))
     for position, opening, colons in statements(text, code):
-        constraints, changes = [], []
-        for begin, end in list(zip(colons, colons[1:]))[:2]:  # outputs, inputs
-            for separator, constraint, value in operands(text, code, begin, end):
-                changes.append((separator, 1, ""))
-                if constraint is None:
-                    continue
-                constraints.append(constraint)
-                changes.append((separator + 1, value - separator - 1,
-                                f", {passed(constraint)}" + line_ends(text[separator + 1:value])))
-        if len(colons) > 3:  # the clobbers
-            changes.append((colons[2], colons[-1] - colons[2], line_ends(text[colons[2]:colons[-1]])))
-        if not all(map(CONSTRAINT.fullmatch, constraints)):
+        end = colons[-1]
+        if any(opening < m.start() < end and not CONSTRAINT.fullmatch(m[0]) for m in operands):
+            operands = [m for m in operands if not opening < m.start() < end]
             continue  # the host's own
         if refuses and (lacking := refused(text[opening + 1:colons[0]])):
             raise Refused(position, f"inline PTX {lacking}")
-        yield from changes
-        yield (position, opening + 1 - position, "emulator::inline_ptx(__FILE__, __LINE__, "
-               f'"{",".join(constraints)}", ' + line_ends(text[position:opening]))
+        if re.fullmatch(r"\s*__VA_ARGS__\s*", code[opening + 1:colons[0]]):
+            raise Refused(position, "an asm statement that is a macro's arguments as a whole")
+        for begin, after in list(zip(colons, colons[1:]))[:2]:  # outputs, inputs
+            commas = [begin, *pieces(code, begin, after, ","), after]
+            for separator, following in zip(commas, commas[1:]):
+                operand = text[separator + 1:following].strip("\\ \t\n")
+                if operand.startswith("["):
+                    raise Refused(separator, "an asm statement with names of operands, which nvcc refuses")
+                yield separator, 1, "," if operand else ""
+        if len(colons) > 3:  # the clobbers
+            yield colons[2], end - colons[2], line_ends(text[colons[2]:end])
+        yield (position, opening + 1 - position,
+               "emulator::inline_ptx(__FILE__, __LINE__, " + line_ends(text[position:opening]))
+    for m in operands:
+        if constraint := CONSTRAINT.fullmatch(m[0]):
+            passed = "out" if constraint[1] else "in"
+            yield m.start(), len(m[0]), f"emulator::{passed}<'{constraint[2]}'>"

@@ -1,8 +1,8 @@
 // Inline PTX. rewrite_launches.py turns each asm statement into a call:
 //
 //     asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(address) : "memory");
-//     emulator::inline_ptx(__FILE__, __LINE__, "=r,r", "ld.shared.u32 %0, [%1];",
-//                          emulator::out<4>(x), emulator::in<4>(address));
+//     emulator::inline_ptx(__FILE__, __LINE__, "ld.shared.u32 %0, [%1];", emulator::out<'r'>(x),
+//                          emulator::in<'r'>(address));
 //
 // emulator/ptx/ reads the string when the statement is first executed, and executes it.
 #pragma once
@@ -18,48 +18,69 @@ struct PtxOperand {
     bool is_signed;
 };
 
-template <class T>
+// Bytes of an operand with that constraint; 0: a number of any size.
+constexpr size_t ptx_bytes(char letter) {
+    return letter == 'h'                    ? 2
+           : letter == 'r' || letter == 'f' ? 4
+           : letter == 'l' || letter == 'd' ? 8
+           : letter == 'q'                  ? 16
+                                            : 0;
+}
+
+template <char constraint, class T>
 struct PtxOutput {
+    static constexpr char letter = constraint;
     T* variable;
 };
-template <int bytes, class T>
-__attribute__((always_inline)) inline PtxOutput<T> out(T& variable) {
-    static_assert(sizeof(T) == bytes, "an operand's size must be that of its constraint");
+template <char constraint, class T>
+struct PtxInput {
+    static constexpr char letter = constraint;
+    T value;
+};
+template <char letter, class T>
+__attribute__((always_inline)) inline PtxOutput<letter, T> out(T& variable) {
+    static_assert(sizeof(T) == ptx_bytes(letter),
+                  "an operand's size must be that of its constraint");
     return {&variable};
 }
-template <int bytes, class T>
-__attribute__((always_inline)) inline T in(T value) {
-    static_assert(sizeof(T) == bytes, "an operand's size must be that of its constraint");
-    return value;
+template <char letter, class T>
+__attribute__((always_inline)) inline PtxInput<letter, T> in(T value) {
+    static_assert(sizeof(T) == ptx_bytes(letter) || ptx_bytes(letter) == 0,
+                  "an operand's size must be that of its constraint");
+    return {value};
 }
 
 template <class T>
-__attribute__((always_inline)) inline PtxOperand ptx_operand(T& value) {
-    return {const_cast<void*>(static_cast<const volatile void*>(&value)), sizeof(T),
+__attribute__((always_inline)) inline PtxOperand ptx_operand(T* value) {
+    return {const_cast<void*>(static_cast<const volatile void*>(value)), sizeof(T),
             std::is_signed_v<T> || std::is_enum_v<T>};
 }
-template <class T>
-__attribute__((always_inline)) inline PtxOperand ptx_operand(PtxOutput<T>& output) {
-    return ptx_operand(*output.variable);
+template <char letter, class T>
+__attribute__((always_inline)) inline PtxOperand ptx_operand(PtxOutput<letter, T>& output) {
+    return ptx_operand(output.variable);
+}
+template <char letter, class T>
+__attribute__((always_inline)) inline PtxOperand ptx_operand(PtxInput<letter, T>& input) {
+    return ptx_operand(&input.value);
 }
 
 struct PtxStatement {  // as it is executed
     const char* file;
     int line;
     const void* pc;  // the user's code, for the trace
-    const char* constraints;  // "=r,+f,r"
+    const char* letters;  // of the operands' constraints
     const char* text;
     const PtxOperand* operands;
-    int count;
 };
 void run_ptx(const PtxStatement& statement);
 
-template <class... T>
+template <class... Operands>
 __attribute__((noinline, no_sanitize("thread"))) void inline_ptx(const char* file, int line,
-                                                                 const char* constraints,
-                                                                 const char* text, T... operands) {
+                                                                 const char* text,
+                                                                 Operands... operands) {
+    static constexpr char letters[] = {Operands::letter..., 0};
     const PtxOperand all[] = {ptx_operand(operands)..., {}};
-    run_ptx({file, line, __builtin_return_address(0), constraints, text, all, sizeof...(T)});
+    run_ptx({file, line, __builtin_return_address(0), letters, text, all});
 }
 
 }  // namespace emulator

@@ -21,21 +21,21 @@ namespace {
 
 // The linker merges equal literals, so statements with other operands may share a text.
 struct Key {
-    const char *text, *constraints;
+    const char *text, *letters;
     bool operator==(const Key& other) const {
-        return text == other.text && constraints == other.constraints;
+        return text == other.text && letters == other.letters;
     }
 };
 struct Hash {
     size_t operator()(const Key& key) const {
-        return reinterpret_cast<size_t>(key.text) * 31 + reinterpret_cast<size_t>(key.constraints);
+        return reinterpret_cast<size_t>(key.text) * 31 + reinterpret_cast<size_t>(key.letters);
     }
 };
 
 const PtxProgram& program_of(const PtxStatement& statement) {
     static auto& programs = *new std::unordered_map<Key, PtxProgram, Hash>;
-    const auto [entry, is_new] = programs.try_emplace({statement.text, statement.constraints});
-    if (is_new) entry->second = read_ptx(statement.constraints, statement.text);
+    const auto [entry, is_new] = programs.try_emplace({statement.text, statement.letters});
+    if (is_new) entry->second = read_ptx(statement.letters, statement.text);
     return entry->second;
 }
 

@@ -50,11 +50,9 @@ std::vector<std::string> split(const std::string& text, char separator) {
 
 class Reader {
 public:
-    Reader(const char* constraints, const char* text) : text_(without_comments(text)) {
-        for (const std::string& constraint : split(constraints, ',')) {
-            program_.letters.push_back(constraint.back());
-            ++program_.operands;
-        }
+    Reader(const std::string& letters, const char* text) : text_(without_comments(text)) {
+        program_.letters.assign(letters.begin(), letters.end());
+        program_.operands = int(letters.size());
     }
 
     PtxProgram read() {
@@ -248,8 +246,6 @@ private:
 
 }  // namespace
 
-PtxProgram read_ptx(const char* constraints, const char* text) {
-    return Reader(constraints, text).read();
-}
+PtxProgram read_ptx(const char* letters, const char* text) { return Reader(letters, text).read(); }
 
 }  // namespace emulator

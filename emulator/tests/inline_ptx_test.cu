@@ -518,6 +518,21 @@ TEST_F(InlinePtx, Barriers) {
     });
 }
 
+// Operands that stand in a macro, or among a macro's arguments.
+#define OF_ALL(instruction, ...) asm(instruction " %0, %1, %2;" : "=r"(*out++) : __VA_ARGS__)
+#define PAIR(a) "r"((a)[0]), "r"((a)[1])
+__global__ void operands_of_macros(unsigned* out) {
+    const unsigned a[] = {5, 3};
+    OF_ALL("add.u32", "r"(a[0]), "r"(a[1]));
+    OF_ALL("sub.u32", PAIR(a));
+    asm("mul.lo.u32 %0, %1, %2;" : "=r"(*out++) : PAIR(a));
+    OF_ALL("shl.b32", "r"(a[0]), "n"(2));
+}
+TEST_F(InlinePtx, OperandsOfMacros) {
+    EXPECT_EQ(words(operands_of_macros, 4), (Words{8, 2, 15, 20}));
+    expect_silence();
+}
+
 // ---- What is refused ----------------------------------------------------------------------------
 
 #ifdef CUDA_EMULATOR  // ptxas refuses them, too

@@ -113,19 +113,19 @@ REWRITTEN = [
 ]
 # A statement of inline PTX; what follows "emulator::inline_ptx(__FILE__, __LINE__, " in its place.
 INLINE_PTX = [
-    ('asm("membar.gl;");', '"", "membar.gl;");'),
-    ('__asm__ __volatile__ ("" ::: "memory");', '"", "" );'),
-    ('asm volatile("cp.async.commit_group;\\n" ::);', '"", "cp.async.commit_group;\\n" );'),
+    ('asm("membar.gl;");', '"membar.gl;");'),
+    ('__asm__ __volatile__ ("" ::: "memory");', '"" );'),
+    ('asm volatile("cp.async.commit_group;\\n" ::);', '"cp.async.commit_group;\\n" );'),
     ('asm volatile("mov.u32 %0, %%smid;" : "=r"(x[f(1, 2)]) :);',
-     '"=r", "mov.u32 %0, %%smid;" , emulator::out<4>(x[f(1, 2)]) );'),
+     '"mov.u32 %0, %%smid;" , emulator::out<\'r\'>(x[f(1, 2)]) );'),
     ('asm volatile("ld.u32 %0, [%1];"\n  : "=r"(x)  // :\n  : "l"(a ? b : c::d)\n  : "memory");',
-     '"=r,l", "ld.u32 %0, [%1];"\n  , emulator::out<4>(x)  // :\n  , emulator::in<8>(a ? b : c::d)\n  );'),
+     '"ld.u32 %0, [%1];"\n  , emulator::out<\'r\'>(x)  // :\n  , emulator::in<\'l\'>(a ? b : c::d)\n  );'),
     ('asm("{.reg .pred p;\\n" "mma.sync.a {%0},\\n" "p;\\n DONE:}" :: "r"(x));',
-     '"r", "{.reg .pred p;\\n" "mma.sync.a {%0},\\n" "p;\\n DONE:}" , emulator::in<4>(x));'),
+     '"{.reg .pred p;\\n" "mma.sync.a {%0},\\n" "p;\\n DONE:}" , emulator::in<\'r\'>(x));'),
     ('#define WAIT(N) asm volatile("cp.async.wait_group %0;\\n" \\\n    :: "n"(N))\nx',
-     '"n", "cp.async.wait_group %0;\\n" \\\n    , (N))\nx'),
+     '"cp.async.wait_group %0;\\n" \\\n    , emulator::in<\'n\'>(N))\nx'),
     ('#define LOAD(type) asm(FORM #type " %0, [%1];" : "+f"(x), "=d"(y) : "l"(p))',
-     '"+f,=d,l", FORM #type " %0, [%1];" , emulator::out<4>(x), emulator::out<8>(y) , emulator::in<8>(p))'),
+     'FORM #type " %0, [%1];" , emulator::out<\'f\'>(x), emulator::out<\'d\'>(y) , emulator::in<\'l\'>(p))'),
 ]
 UNCHANGED = [
     "__global__ void __launch_bounds__(8) k(int n);\nvoid f() {}\n",
@@ -151,7 +151,7 @@ REFUSED = [
     ("\n\nasm volatile(\"tcgen05.wait::ld.sync.aligned;\");", 3, "inline PTX tcgen05.wait::ld.sync.aligned"),
     ("asm(\"{\\n.reg .pred p; // bar\\n\"\n \"L: @p wmma.load.a.sync {%0}, [%1], 4;}\" : \"=r\"(a) : \"l\"(b));", 1,
      "inline PTX wmma.load.a.sync"),
-    ("asm volatile(\"bar.sync 0;\" : ALL);", 1, "an asm statement whose operands a macro holds"),
+    ("#define PTX(...) \\\n  asm(__VA_ARGS__)", 2, "an asm statement that is a macro's arguments as a whole"),
     ('asm("mov.u32 %[a], 1;" : [a] "=r"(x));', 1, "an asm statement with names of operands, which nvcc refuses"),
     ("int x;\n#include <cuda/warp>\n", 2, "<cuda/warp>"),
     *[(f"#include <{header}>\n", 1, f"<{header}>") for header in (
