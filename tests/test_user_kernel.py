@@ -217,7 +217,7 @@ def test_no_such_file(own, tmp_path):
 
 
 def test_includes(own, tmp_path):
-    """A header beside the file is rewritten, too, and named in reports."""
+    """Headers beside the file are rewritten, too, and named in reports; main() may be in one."""
     head, tail = MIN.partition("int main")[::2]
     (tmp_path / "kernels").mkdir()
     (tmp_path / "kernels/k.cuh").write_text("#pragma once\n#include \"../size.h\"\n" + head.replace("64]", "SIZE]"))
@@ -226,7 +226,8 @@ def test_includes(own, tmp_path):
     assert own(text).returncode == 0
     included = "#pragma once\n" + head.replace("64]", "32]")
     (tmp_path / "kernels/k.cuh").write_text(included)
-    run = own(text)
+    (tmp_path / "main.cuh").write_text("int main" + tail)
+    run = own('#include "kernels/k.cuh"\n#include "main.cuh"\n')
     assert run.returncode == 1 and f"kernels/k.cuh:{line_of(included, 's[t] = t;')}" in run.stdout
 
 

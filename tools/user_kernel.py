@@ -43,6 +43,20 @@ FLAG = re.compile(r"-(D\w+.*|I.+|U\w+|std=.*|O\d|g|G|w|lineinfo|arch=.*|gencode=
 # Flags for the emulator's compiler, too; the others are only for nvcc.
 TAKEN = re.compile(r"-[DUI]|-std=c\+\+(20|23|2[ab])")
 HAS_MAIN = re.compile(r"\bint\s+main\s*\(")
+INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+
+
+def codes(source, seen):
+    """Yields the code, without comments and strings, of a source and of the files that it includes from its folder."""
+    if source in seen or not source.is_file():
+        return
+    seen.add(source)
+    text = programs.text_of(source)
+    code = rewrite_launches.blank(text)
+    yield code
+    for include in INCLUDED.finditer(text):
+        if code[include.start():include.end()].strip():
+            yield from codes((source.parent / include[1]).resolve(), seen)
 
 
 class UserKernel:
@@ -59,9 +73,8 @@ class UserKernel:
         self.fast = self.cpu = False
         self.read_words(words)
         code = rewrite_launches.blank(programs.text_of(self.path))
-        self.has_main = bool(HAS_MAIN.search(code))
-        for other in self.others:
-            self.has_main = self.has_main or bool(HAS_MAIN.search(programs.text_of(other)))
+        self.has_main = any(map(HAS_MAIN.search, (each for source in (self.path, *self.others)
+                                                  for each in codes(source.resolve(), set()))))
         has_launcher = re.search(r"\blaunch_matmul\s*\(", code)
         self.is_stage = bool(has_launcher and (not self.has_main or re.search(r"\brun_stage\s*\(", code)))
         if not self.is_stage and not self.has_main:
