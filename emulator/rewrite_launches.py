@@ -205,7 +205,9 @@ def rewrite(text, included=lambda name, quoted: None, is_header=False, elsewhere
             elif m[2] in SAMPLES:
                 changes.append((m.start(2), len(m[2]), f"samples/{SAMPLES[m[2]]}"))
             elif CUDA_HEADER.match(m[2]) and not (HEADERS / m[2]).exists():
-                raise Refused(m.end() - 1, f"<{m[2]}>")
+                if not is_header:
+                    raise Refused(m.end() - 1, f"<{m[2]}>")
+                changes.append((m.start(), m.end() - m.start(), f'#error "{CANNOT_RUN} <{m[2]}>"'))
     for pattern, what in UNSUPPORTED:
         for m in pattern.finditer(code):
             if not is_header:
