@@ -289,10 +289,8 @@ void Machine::measure(const Product& product, const Launch&, Row& row) {
 }
 
 void Machine::after_row() {
-    const auto lines = options_.lines || !options_.lines_csv.empty()
-                           ? emulator::lines()
-                           : std::vector<emulator::Line>();
-    Csv csv(options_.lines_csv);
+    if (!options_.lines_csv.empty()) write_whole(options_.lines_csv, emulator::lines_csv());
+    if (!options_.lines) return;
     for (const bool global : {true, false}) {
         ReportTable table({{"line", global ? "global memory" : "shared memory", -38},
                            {"kind", "", -6},
@@ -300,21 +298,16 @@ void Machine::after_row() {
                            {"requests", "requests", 9},
                            {"cost", global ? "sectors" : "wavefronts", 11},
                            {"at_best", "at best", 9}});
-        for (const emulator::Line& line : lines) {
-            if (line.global != global) continue;
-            const Row row = {{"line", line.where},
-                             {"memory", global ? "global" : "shared"},
+        for (const emulator::Line& line : emulator::lines())
+            if (line.global == global)
+                table.print({{"line", line.where},
                              {"kind", line.store ? "store" : "load"},
                              {"bytes", std::to_string(line.width)},
                              {"requests", std::to_string(line.requests)},
                              {"cost", std::to_string(line.sectors_or_wavefronts)},
-                             {"at_best", std::to_string(line.ideal)}};
-            csv.add(row);
-            if (options_.lines) table.print(row);
-        }
+                             {"at_best", std::to_string(line.ideal)}});
     }
-    if (options_.lines) std::printf("\n");
-    csv.save();
+    std::printf("\n");
 }
 
 // Each instance of a kernel's template counts as a kernel: the one for whole tiles and the one for

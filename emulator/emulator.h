@@ -56,6 +56,9 @@ struct Line {
     bool global, store;
     int width;  // bytes a lane
     uint64_t requests, sectors_or_wavefronts, ideal;
+
+    std::string cost() const;  // what a request takes, in words
+    std::string remedy() const;  // what it could take, and how: the rest of that sentence
 };
 
 struct Counts {
@@ -87,6 +90,7 @@ struct Silence {
 void reset_counts();
 const Counts& counts();  // since the start or the last reset; valid until the next call
 std::vector<Line> lines();  // likewise, in the order in which they first ran
+std::string lines_csv();  // these as a CSV, with cost() as `said` and remedy() as `remedy`
 // The lines that load from these bytes of device memory, or store to them; of an instruction that
 // accesses several arrays, only the last one counts.
 std::vector<std::string> lines_that_access(const void* begin, size_t bytes, bool store);

@@ -134,7 +134,7 @@ uint64_t hash_of_memory() {
 }
 
 // The line in each kind of memory that costs most, where that is a good part of the memory's
-// traffic, and several times what its bytes need. tools/advice.py says the same of a stage.
+// traffic, and several times what its bytes need.
 std::vector<std::string> costly_lines() {
     constexpr double kShare = 0.25, kTimes = 4;
     std::vector<std::string> notes;
@@ -153,16 +153,7 @@ std::vector<std::string> costly_lines() {
         if (!worst || double(saving(*worst)) < kShare * double(of_all) ||
             double(worst->sectors_or_wavefronts) <= kTimes * double(worst->ideal))
             continue;
-        char text[256];
-        std::snprintf(text, sizeof text,
-                      ": a warp's %s takes %.1f %s memory where %.1f would do: %s",
-                      worst->store ? "store" : "load",
-                      double(worst->sectors_or_wavefronts) / double(worst->requests),
-                      global ? "sectors of global" : "wavefronts of shared",
-                      double(worst->ideal) / double(worst->requests),
-                      global ? "neighbouring threads should access neighbouring elements"
-                             : "bank conflicts, which rows longer by one element may avoid");
-        notes.push_back(worst->where + text);
+        notes.push_back(worst->cost() + " " + worst->remedy());
     }
     return notes;
 }

@@ -6,9 +6,7 @@ import math
 import programs
 from programs import ROOT
 
-UNITS = {"global": ("sectors", "consecutive threads should access consecutive elements",
-                    "docs/primer.md#where-the-data-are"),
-         "shared": ("wavefronts", "bank conflicts", "03_shared_blocking/README.md#banks")}
+ABOUT = {"global": "docs/primer.md#where-the-data-are", "shared": "03_shared_blocking/README.md#banks"}
 COMPARED = ("sectors_per_request", "bank_conflict_factor", "barriers_per_block")
 
 
@@ -34,21 +32,10 @@ def counted(row, lines, arithmetic, half):
         lesson, advice = compared(stages, row, half and arithmetic == "FP32")
     lesson += "/README.md"
     if costly := costliest(lines):
-        lesson = UNITS[costly["memory"]][2]
-        yield f"{cost_of(costly)}{possible_cost(costly)}."
+        lesson = ABOUT[costly["memory"]]
+        yield f"{costly['said']} {costly['remedy']}."
     yield from advice
     yield f"Read: {lesson}"
-
-
-def cost_of(line):
-    """What a request of the line costs, without a full stop."""
-    unit, cost = UNITS[line["memory"]][0], int(line["cost"]) / int(line["requests"])
-    return f"{line['line']}: a warp's {line['kind']} takes {cost:.1f} {unit} of {line['memory']} memory"
-
-
-def possible_cost(line):
-    """What it could cost, and how, in words that follow those of cost_of()."""
-    return f" where {int(line['at_best']) / int(line['requests']):.1f} would do: {UNITS[line['memory']][1]}"
 
 
 def compared(stages, row, in_halves):
@@ -67,7 +54,7 @@ def compared(stages, row, in_halves):
 def costliest(lines):
     """The line with the largest possible saving, if it is more than a quarter of the cost of all lines in that memory.
     """
-    of_all = {memory: sum(int(each["cost"]) for each in lines if each["memory"] == memory) for memory in UNITS}
+    of_all = {memory: sum(int(each["cost"]) for each in lines if each["memory"] == memory) for memory in ABOUT}
 
     def could_save(line):
         return (int(line["cost"]) - int(line["at_best"])) / of_all[line["memory"]]

@@ -191,11 +191,11 @@ def costly(what, lines, text):
     """The costliest line of those that an unmet goal is about, in a sentence; "" if it is about no lines."""
     if exercises.COUNT.fullmatch(what)[1]:  # the goal names the array, and says what can be reached
         worst = max(lines_of(what, lines, text), key=lambda each: int(each["cost"]), default=None)
-        said = worst and advice.cost_of(worst)
+        said = worst and worst["said"]
     else:
         memory = {"sectors_per_request": "global", "bank_conflict_factor": "shared"}.get(what)
         worst = advice.costliest([each for each in lines if each["memory"] == memory])
-        said = worst and advice.cost_of(worst) + advice.possible_cost(worst)
+        said = worst and f"{worst['said']} {worst['remedy']}"
     return textwrap.fill(f"{said}.", COLUMNS, break_on_hyphens=False) if said else ""
 
 
