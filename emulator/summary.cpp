@@ -1,5 +1,6 @@
 // A summary of a program's launches, kernel by kernel, and of what was found. It is printed when
-// the program ends, if the environment variable EMULATOR_SUMMARY is set (./run any.cu).
+// the program ends, if the environment variable EMULATOR_SUMMARY is set (./run any.cu). The file
+// that EMULATOR_LINES_CSV names then gets what every source line moves.
 
 #include "emulator/summary.h"
 
@@ -9,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -218,6 +220,9 @@ void print(int code, void*) {
         std::printf("Never freed: %zu bytes of device memory, in %zu array%s.\n", leaked, arrays,
                     arrays == 1 ? "" : "s");
     std::fflush(nullptr);
+    if (const char* path = std::getenv("EMULATOR_LINES_CSV"))
+        if (!(std::ofstream(path) << lines_csv()).flush())
+            std::fprintf(stderr, "emulator: %s can't be written\n", path);
     if (!problems.empty() && code == 0) std::_Exit(1);
 }
 }  // namespace

@@ -1,5 +1,6 @@
 """./run FILE.cu: a stage of the user's is verified, counted and advised, any other program runs on the emulator, and
 what is wrong or cannot run is reported in a line."""
+import csv
 import os
 import re
 
@@ -238,6 +239,23 @@ def test_fast(own):
     run = own(text, "--fast", "1")
     assert run.returncode == 0 and run.stdout.startswith("2\n")
     assert "race in" not in run.stdout and "untraced" in run.stdout
+
+
+def test_lines_csv(own, tmp_path):
+    """The traffic of each source line, of a program with a main() and of a stage."""
+    def lines(text):
+        run = own(text, "--lines-csv", "lines.csv")
+        assert run.returncode == 0, run.stdout + run.stderr
+        rows = list(csv.DictReader((tmp_path / "lines.csv").read_text().splitlines()))
+        (tmp_path / "lines.csv").unlink()
+        return {(int(row["line"].partition(":")[2]), row["memory"], row["kind"]): row["requests"] for row in rows}
+
+    stored, loaded = (line_of(MIN, text) for text in ("s[t] = t;", "out[t] = s[63 - t];"))
+    assert lines(MIN) == {(stored, "shared", "store"): "2", (loaded, "shared", "load"): "2",
+                          (loaded, "global", "store"): "2"}
+    assert {kind[1:] for kind in lines(BARE)} >= {("shared", "load"), ("shared", "store"), ("global", "load")}
+    (tmp_path / "lines.csv").write_text("mine")
+    assert own(MIN, "--lines-csv", "lines.csv").returncode == 2 and (tmp_path / "lines.csv").read_text() == "mine"
 
 
 LONG = """__global__ void k(int* out) {

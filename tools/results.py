@@ -86,7 +86,8 @@ def part_of(path):
 
 
 # The beginning of a file that an option has written, such as a CSV with the names of its columns.
-WRITTEN_BY = {"--csv": re.compile(rb"\w+(,\w+)+\r?\n"),
+OF_A_CSV = re.compile(rb"\w+(,\w+)+\r?\n")
+WRITTEN_BY = {"--csv": OF_A_CSV, "--lines-csv": OF_A_CSV,
               "--html": re.compile(rb'(?s)<!doctype html>.*name="generator" content="./run view"')}
 
 

@@ -38,6 +38,9 @@ def run(words):
     name_places(kernel)
     if not kernel.is_stage:  # --fast only runs the program
         os.environ["EMULATOR_SUMMARY"] = "1"
+        if kernel.lines_csv is not None:
+            check_writable(kernel.lines_csv, "--lines-csv")
+            os.environ["EMULATOR_LINES_CSV"] = kernel.lines_csv
         return with_registers(kernel, lambda: process.call(
             [kernel.emulated("plain" if kernel.fast else "trace"), *kernel.words], kernel.name))
     words, csv_file = [], None
@@ -51,9 +54,12 @@ def run(words):
             kernel.cpu = True
         else:
             words.append(word)
-    if csv_file is not None:
-        check_writable(csv_file, "--csv")
+    for file, option in (csv_file, "--csv"), (kernel.lines_csv, "--lines-csv"):
+        if file is not None:
+            check_writable(file, option)
     if not build.emulated(kernel.cpu):
+        if kernel.lines_csv is not None:
+            fail(2, "--lines-csv: a GPU counts nothing; --cpu does")
         return run_stage(kernel, words, False, csv_file)
     return with_registers(kernel, lambda: run_stage(kernel, words, True, csv_file))
 
@@ -86,8 +92,8 @@ def run_stage(kernel, words, cpu, csv_file):
         code, shape = call_stage([program, *words], kernel.name, show)
         text, lines = (file.read_text(errors="surrogateescape") if file.exists() else ""
                        for file in (of_rows, of_lines))
-    if code == 0 and csv_file is not None:
-        write_whole((csv_file, text))
+    if code == 0:
+        write_whole(*((file, text) for file, text in ((csv_file, text), (kernel.lines_csv, lines)) if file is not None))
     if code == 0 and text:
         row = list(csv.DictReader(text.splitlines()))[-1]
         of_lines = list(csv.DictReader(lines.splitlines()))

@@ -22,8 +22,8 @@ the one that it ends with. Several may be named: 01 02. --steps runs all steps o
 NAMES
 
 A file of your own, ./run mine.cu, takes the same options if it has launch_matmul(): see docs/own_kernel.md. Any other
-CUDA program, ./run any.cu [MORE.cu...] [-I FOLDER] [-D NAME] [--fast] [ARGUMENTS...], runs on the emulator, which says
-what it counted and found. --fast only runs it.
+CUDA program, ./run any.cu [MORE.cu...] [-I FOLDER] [-D NAME] [--fast] [--lines-csv FILE] [ARGUMENTS...], runs on the
+emulator, which says what it counted and found. --fast only runs it, --lines-csv FILE writes what each line moves.
 
 --cpu verifies and counts on the CPU emulator, the default without a GPU or nvcc; in 08 it takes a CPU's OpenCL. --csv
 FILE gathers the rows of all stages, --wide shows all columns, -v the output of the build tools (in front of any.cu:

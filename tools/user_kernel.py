@@ -71,6 +71,7 @@ class UserKernel:
                     "rename it")
         self.name, self.flags, self.words, self.others = self.path.stem, [], [], []
         self.fast = self.cpu = False
+        self.lines_csv = None
         self.read_words(words)
         code = rewrite_launches.blank(programs.text_of(self.path))
         self.has_main = any(map(HAS_MAIN.search, (each for source in (self.path, *self.others)
@@ -88,7 +89,10 @@ class UserKernel:
         """Sorts the words: flags of the compiler may be anywhere; --fast, --cpu and other sources come before the
         program's words."""
         for word in words:
-            if self.flags and self.flags[-1] in ("-I", "-D"):
+            if self.words[-1:] == ["--lines-csv"]:
+                self.words.pop()
+                self.lines_csv = word
+            elif self.flags and self.flags[-1] in ("-I", "-D"):
                 self.flags[-1] += word
             elif word in ("-I", "-D") or FLAG.fullmatch(word):
                 self.flags.append(word)
