@@ -291,7 +291,7 @@ def test_barrier(shown):
         busy = sorted((begin, end) for parts in warps for kind, begin, end, _ in parts if kind == "multiply")
         assert all(end - begin == 64 for begin, end in busy), setting
         assert all(end <= begin for (_, end), (begin, _) in zip(busy, busy[1:])), setting
-        for begin, end in ((begin, end) for parts in warps for kind, begin, end, _ in parts if kind == "turn"):
+        for begin, end in ((begin, end) for parts in warps for kind, begin, end, _ in parts if kind == "ready"):
             covered = sum(max(0, min(end, last) - max(begin, first)) for first, last in busy)
             assert covered == end - begin or end > busy[-1][0], setting
         for block in range(blocks):
@@ -348,10 +348,10 @@ def test_banks(shown):
         events = [event for warp in record["blocks"][0]["warps"] for event in warp if event[0] in requests]
         assert said(page) == max([cost, least] for _, cost, least, *_ in events), place
     go(page, "wide")
-    for button, turn, lanes in (("next", "1", [0, 1, 2, 3]), ("next", "2", [4, 5, 6, 7]), ("back", "1", [0, 1, 2, 3])):
+    for button, number, lanes in (("next", "1", [0, 1, 2, 3]), ("next", "2", [4, 5, 6, 7]), ("back", "1", [0, 1, 2, 3])):
         click(page, f"#{button}")
         numbers = [int(word) for word in re.findall(r"\d+", ask(page, "find('#says').textContent"))]
-        assert ask(page, "turn.value") == turn and numbers[-5:] == [int(turn), *lanes], numbers
+        assert ask(page, "wavefront.value") == number and numbers[-5:] == [int(number), *lanes], numbers
     rows = ask(page, """(set({ who: 32, pad: 1, bytes: 4 }),
         [...document.querySelectorAll("#strip [data-stride]")].map(each =>
             [each.previousElementSibling.height.baseVal.value,
@@ -361,10 +361,10 @@ def test_banks(shown):
     assert (said(page), ask(page, "stride.value")) == ([1, 1], "32")
 
 
-# How many lanes have their number in the picture's turns.
+# How many lanes have their number in the picture's wavefronts.
 NUMBERED = """(left => new Set([...document.querySelectorAll("#figure text")].filter(each =>
     each.getBBox().x > left && each.getBBox().y > 30)
-    .flatMap(each => each.textContent.split(",").map(Number))).size)(find("#figure [data-turn]").getBBox().x - 8)"""
+    .flatMap(each => each.textContent.split(",").map(Number))).size)(find("#figure [data-wavefront]").getBBox().x - 8)"""
 
 
 @pytest.mark.parametrize("name", ("banks.html#column", "coalescing.html#column", "roofline.html#naive"))

@@ -80,8 +80,8 @@ const intensity = (m, n) => 2 * m * n / (WORD * (m + n));
 // An SM of Hopper, by NVIDIA's CUDA C++ Programming Guide. A block takes 1 KB of shared memory besides its own.
 const SM = { registers: 65536, threads: 2048, blocks: 32, shared: 233472, reserved: 1024, perThread: 255, perBlock: 1024 };
 
-// What a block of bm x bn elements takes whose threads have tm x tn each, with `others` registers besides accumulators and operands, and with
-// `depth` values of k of A and B in shared memory. blocks: as many as an SM holds; by: what ends first.
+// What a block of bm x bn elements takes whose threads have tm x tn each, with `others` registers besides accumulators and operands,
+// and with `depth` values of k of A and B in shared memory. blocks: as many as an SM holds; by: what limits their number.
 function blockOf({ bm, bn, tm, tn, depth, others }) {
   const threads = bm * bn / (tm * tn), registers = tm * tn + tm + tn + others, shared = WORD * depth * (bm + bn);
   const allocated = Math.ceil(registers / 8) * 8 * Math.ceil(threads / 32) * 32;  // a warp's are a multiple of 256
@@ -138,8 +138,9 @@ function pipelineOf({ stages, latency, compute }, tiles) {
 }
 
 // What the warps of one scheduler of an SM do, two of each block, in cycles: of each warp { kind, from, to, tile }. At each k-tile a
-// block loads, multiplies `depth` values of k, 64 cycles each, and meets at a barrier. With one buffer the load begins behind that
-// barrier, with two it is under way during the products before. The warp that has been ready for longest multiplies.
+// block loads and multiplies `depth` values of k, 64 cycles each; then its warps wait for one another at a barrier. With one buffer the
+// next load begins after that barrier, with two it is under way during the products before. The warp
+// that has been ready for longest multiplies.
 const MULTIPLY = 64, WARPS_OF_BLOCK = 2;
 function barrierTimeline({ blocks, depth, buffers, latency }, until) {
   const warps = Array.from({ length: blocks * WARPS_OF_BLOCK }, (_, i) =>
@@ -148,7 +149,7 @@ function barrierTimeline({ blocks, depth, buffers, latency }, until) {
   for (let free = 0; free < until;) {
     const warp = warps.filter(each => each.left).reduce((first, each) => each.ready < first.ready ? each : first);
     const from = Math.max(free, warp.ready), of = warps.filter(each => each.block === warp.block);
-    if (from > warp.ready) warp.parts.push({ kind: "turn", from: warp.ready, to: from, tile: warp.tile });
+    if (from > warp.ready) warp.parts.push({ kind: "ready", from: warp.ready, to: from, tile: warp.tile });
     free = warp.ready = from + MULTIPLY;
     warp.parts.push({ kind: "multiply", from, to: free, tile: warp.tile });
     if (--warp.left) continue;

@@ -96,7 +96,7 @@ function toy(settings, draw, solved) {
   keepInSight(names.find(name => settings[name].main));
   foldAbout();
   find("#language").innerHTML = languageOptions();
-  const same = query => (preset => names.every(name => name === "turn" || preset[name] === state[name]))(fresh(parsed(query)));
+  const same = query => (preset => names.every(name => name === "wavefront" || preset[name] === state[name]))(fresh(parsed(query)));
   const presets = [...document.querySelectorAll("[data-set]")];
   const explained = Object.keys(WORDS).filter(each => each.startsWith("what_"));
   const set = changes => {
@@ -152,7 +152,7 @@ function toy(settings, draw, solved) {
   };
   names.forEach(name => {
     const { buttons, number } = settings[name], event = buttons ? "click" : number ? "change" : "input";
-    find("#" + name).addEventListener(event, e => { if (e.target.value) set({ turn: 0, [name]: +e.target.value }); });
+    find("#" + name).addEventListener(event, e => { if (e.target.value) set({ wavefront: 0, [name]: +e.target.value }); });
   });
   find("#figure").addEventListener("click", e => { if (e.target.dataset.choose) set(parsed(e.target.dataset.choose)); });
   presets.forEach(each => each.addEventListener("click", () => set(fresh(parsed(each.dataset.set)))));
