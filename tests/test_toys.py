@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 import view
-from browser import DRAWN, ask, chromium, click, drag, errors, press, resize, show, wait  # noqa: F401
+from browser import DRAWN, ask, chromium, click, drag, errors, nameless, press, resize, show, wait  # noqa: F401
 from mutate import how
 from records import record_of
 from support import ROOT, call, program
@@ -542,8 +542,10 @@ def test_roofline(shown):
 
 @pytest.mark.parametrize("name", sorted(path.name for path in TOYS.glob("*.html")))
 def test_toys_on_a_phone(name, shown):
-    """In each language no word is missing, nothing is wider than the screen and no text of the picture is cut off."""
+    """In each language no word is missing, nothing is wider than the screen and no text of the picture is cut off. Each
+    control has a name for a screen reader."""
     page = shown(name, width=390)
+    assert nameless(page) == []
     assert ask(page, "Object.values(WORDS).every(each => each.length === 3 && each.every(Boolean))")
     assert ask(page, f"""{DRAWN}.then(() => [0, 1, 2].flatMap(each => {{
         find("#language").value = each;

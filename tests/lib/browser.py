@@ -47,9 +47,32 @@ def wait(browser, expression, seconds=100):  # as long as a busy machine may nee
 
 
 def press(browser, *keys):
-    """Presses keys: RIGHT, HOME, or a character."""
+    """Presses keys: RIGHT, HOME, SHIFT+TAB, or a character."""
     from selenium.webdriver import ActionChains, Keys
-    ActionChains(browser).send_keys(*(getattr(Keys, key, key) for key in keys)).perform()
+    actions = ActionChains(browser)
+    for key in keys:
+        if key == "SHIFT+TAB":
+            actions.key_down(Keys.SHIFT).send_keys(Keys.TAB).key_up(Keys.SHIFT)
+        else:
+            actions.send_keys(getattr(Keys, key, key))
+    actions.perform()
+
+
+def emulate(browser, **features):
+    """Sets what the reader prefers, such as prefers_color_scheme="dark"."""
+    named = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": named})
+
+
+def nameless(browser):
+    """The roles of what a keyboard reaches on the page and a screen reader has no name for."""
+    def of(node, name):
+        return node.get(name, {}).get("value", "")
+
+    nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    reached = (node for node in nodes if not node["ignored"] and of(node, "role") != "RootWebArea" and any(
+        each["name"] == "focusable" and each["value"]["value"] for each in node.get("properties", ())))
+    return [of(node, "role") for node in reached if not of(node, "name").strip()]
 
 
 def click(browser, selector):
