@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import view
-from browser import DRAWN, ask, chromium, click, drag, errors, move, press, resize, show, wait  # noqa: F401
+from browser import DRAWN, ask, chromium, click, drag, emulate, errors, move, press, resize, show, wait  # noqa: F401
 from records import STAGES, record_of
 from support import BUILD, ROOT, call, program
 
@@ -205,6 +205,45 @@ def test_a_canvas_is_no_higher_than_browsers_draw(stage, shown):
             return [...v.root.querySelectorAll("canvas")].filter(each => each.height > 32000).map(each => each.height);
         });
     }))""") == []
+
+
+# The flights of this event: from where and to where, as the name of what lies in the middle of the place.
+ROUTES = """v.flights().map(flight => ["from", "to"].map(end => {
+    const { x, y, width, height } = flight[end];
+    const on = selector => (box => [x + Math.min(width, 5) / 2 - box.x, y + height / 2 - box.y])(
+        v.find(selector).getBoundingClientRect());
+    const inside = selector => (box => x >= box.x - 1 && x < box.right && y >= box.y - 1 && y < box.bottom)(
+        v.find(selector).getBoundingClientRect());
+    if (inside(".matrices")) return ["global", v.elementAt(...on(".matrices")).begin];
+    if (inside(".banks")) return ["shared", v.wordAt(...on(".banks canvas")).begin];
+    return ["lane", Math.round((on(".lanes")[0] - v.key.left - v.key.cell / 2) / v.key.cell)];
+}))"""
+
+
+def test_words_fly(shown):
+    """After a step forward each lane's words fly from where it reads to where they go, and a box of TMA's from its
+    matrix to shared memory. The next step ends it, and a step back has none."""
+    flying = "v.root.getAnimations({ subtree: true }).length"
+    page = shown(record_of(SHARED), record_of("10_async_mma"), width=1280, height=1400)
+    for kind, store, where in (("global load", False, "global"), ("shared store", True, "shared"),
+                               ("shared load", False, "shared"), ("global store", True, "global")):
+        ask(page, f"v.go(0, 0, v.events.findLastIndex(e => e.kind === '{kind}') - 1, 0)")
+        press(page, "RIGHT")
+        kind_now, addresses, routes = ask(page, f"[v.event.kind, v.event.addresses, {ROUTES}]")
+        expected = [[[where, address], ["lane", lane]] for lane, address in enumerate(addresses) if address is not None]
+        assert kind_now == kind and routes == [each[::-1] if store else each for each in expected], kind
+    assert ask(page, f"(act('back'), act('step'), {flying})") == 32
+    assert ask(page, f"(act('back'), {flying})") == 0 == ask(page, "document.querySelectorAll('.flying').length")
+    ask(page, "void (v = views[1], v.place = '////' + (v.captions.findIndex(({ kind }) => kind === 'bulk load') + 1))")
+    places = ask(page, f"{ROUTES}.map(([from, to]) => [from, to, v.heldAt(to[1]), v.data.matrices[0].begin])")
+    assert len(places) >= 64
+    for (kind, address), (to, _), of, begin in places:
+        assert (kind, to, of["matrix"]) == ("global", "shared", "A")
+        assert 0 <= address - begin - 2 * (384 * of["row"] + of["column"]) < 16  # in the middle of a chunk
+    emulate(page, prefers_reduced_motion="reduce")
+    assert ask(page, f"(v.goToCaption(-1), v.goToCaption(1), {flying})") == 0
+    emulate(page)
+    assert ask(page, f"(v.goToCaption(-1), v.goToCaption(1), {flying})") >= 64
 
 
 def test_numbers_are_of_one_kind(shown):

@@ -64,6 +64,7 @@ addMethods(View, {
     this.shownCaption = Math.max(0, Math.min(this.captions.length - 1, this.shownCaption + by + away));
     const { warp, index, lane } = this.captions[this.shownCaption];
     this.go(0, warp, index, lane);
+    if (by > 0) this.fly();
   },
 
   // The number of this event's caption, or -1.

@@ -15,6 +15,7 @@ addMethods(View, {
   drawKey() {
     const canvas = this.find(".lanes"), left = roomFor([say("lane")]);
     const cell = Math.min(11, Math.floor((canvas.parentNode.clientWidth - left - 6) / 32));
+    this.key = { left, cell };
     const context = paint(canvas, left + 32 * cell + 2, 18, say("laneColours", { lane: this.lane }));
     const asks = this.event.access && !this.event.global, shows = this.find(".cells select").value === "turn" ? "keyTurn" : "keyLane";
     canvas.hidden = this.pieces > 0;

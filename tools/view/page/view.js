@@ -180,6 +180,7 @@ class View {
     if (to < 0 || to >= this.events.length) return false;
     this.index = to;
     this.draw();
+    if (by === 1) this.fly();
     return true;
   }
 
@@ -217,6 +218,7 @@ class View {
   draw() {
     if (!this.root.clientWidth) return;
     clearTimeout(this.replaying);
+    this.land();
     this.turn = 0;  // the wavefront that is replayed; 0: all
     this.find(".lane").value = this.lane;
     this.find(".position").value = this.index;
