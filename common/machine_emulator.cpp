@@ -204,7 +204,7 @@ static size_t allocated() {
 
 void Machine::begin_counting(const Product& product) {
     emulator::set_tracing(true);
-    emulator::count_as_filling(product.C, "C");
+    emulator::treat_copies_as_fill(product.C, "C");
     if (options_.record.empty()) return;
     const auto [M, N, K] = product.shape;
     const int in = product.in_bytes, out = product.out_bytes;

@@ -23,7 +23,7 @@ void set_order(Order order, unsigned seed = 1);
 
 // From now on, what the host copies to this array of device memory (one word of 4 bytes, over and
 // over) does not count as written, and a kernel that reads it is reported. name: of the array.
-void count_as_filling(const void* array, const char* name);
+void treat_copies_as_fill(const void* array, const char* name);
 
 // Runs only the first and the last block of each launch of more than 1000 blocks, and accepts any
 // memory as device memory, so that a kernel can run on matrices that are too large for the machine,
@@ -54,7 +54,7 @@ double host_bytes(double device_bytes);
 struct Line {
     std::string where;  // 04_unroll/matmul.cu:57
     bool global, store;
-    int width;  // bytes a lane
+    int width;  // bytes per lane
     uint64_t requests, sectors_or_wavefronts, ideal;
 
     std::string cost() const;  // what a request takes, in words

@@ -44,7 +44,7 @@ Hooks all_hooks() {
     hooks.pause_block = {mbarriers::pause_block, async::end_block};
     hooks.end_block = {async::end_block,         tensor_loads::end_block, mbarriers::end_block,
                        tensor_stores::end_block, wgmma_state::end_block,  setmaxnreg::end_block};
-    // What is under way is taken to happen now, so that its races are found.
+    // What is in flight is completed now, so that its races are found.
     hooks.fail_block = {async::end_block, tensor_loads::fail_block, mbarriers::fail_block,
                         tensor_stores::fail_block, wgmma_state::fail_block};
     hooks.leave_block = summary::end_block;

@@ -155,7 +155,7 @@ def edits(text, code, elsewhere):
     for _, parameters in declared:
         for at, parameter in parts(code, parameters):
             if re.search(r"\bCUtensorMap\s+\w+", parameter) and "__grid_constant__" not in parameter:
-                raise Refused(at, "a tensor map that is no const __grid_constant__ CUtensorMap")
+                raise Refused(at, "a tensor map that is not a const __grid_constant__ CUtensorMap")
         for at in returns(code, parameters):
             yield at, 0, " emulator::note_return()"
     declared = dict(declared)

@@ -55,7 +55,7 @@ bool blocks_default(const Capture& c) {
 
 bool any_failed;  // captures, so that a graph may be missing
 
-// The graph is null. That is no mistake of its own if it is because of a capture that has failed.
+// The graph is null. If that is because a capture has failed, it is not reported again.
 cudaError_t no_graph(const char* call) {
     return any_failed ? set_last_error(cudaErrorInvalidValue)
                       : refuse(call, cudaErrorInvalidValue, "there is no graph");

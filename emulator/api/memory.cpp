@@ -94,7 +94,7 @@ cudaError_t refuse_pitch(const char* call, size_t width, size_t pitch) {
         "rows of " + std::to_string(width) + " bytes, every " + std::to_string(pitch) + " bytes");
 }
 
-// Reports what a library's function reads and nobody has written.
+// Reports uninitialised memory that a library's function reads.
 void report_unwritten(const char* name, const Region& region) {
     const Allocation& array = *find_allocation(address_value(region.begin));
     size_t unwritten = 0;
@@ -104,7 +104,7 @@ void report_unwritten(const char* name, const Region& region) {
     if (!unwritten || !written::all_launches_succeeded()) return;
     report_problem("uninitialised device memory: " + std::string(name) + " at " +
                    streams::place_in_stream() + " reads " + region.name +
-                   ", of which nobody has written " + std::to_string(unwritten) + " of " +
+                   ", of which nothing has written " + std::to_string(unwritten) + " of " +
                    std::to_string(region.width * region.rows) + " bytes, in " +
                    written::describe(array));
 }

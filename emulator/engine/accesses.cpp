@@ -146,7 +146,7 @@ std::string distance(uintptr_t address, int width, uintptr_t begin, uintptr_t en
     });
 }
 
-// A read, or an atomic, of what nobody has written is reported. A write and an atomic write.
+// A read or an atomic of memory that nothing has written is reported. A write or an atomic writes.
 [[gnu::always_inline]] inline void check_written(const Allocation& array, uintptr_t address,
                                                  size_t bytes, Kind kind, unsigned thread,
                                                  uint16_t site) {

@@ -34,7 +34,7 @@ std::string last_passed() { return passed.file ? site_name(passed) : ""; }
 
 std::string left_out() {
     if (!without.barrier.file) return "";
-    return whereabouts(without.returned) + ", and the barrier at " + site_name(without.barrier) +
+    return describe_waits(without.returned) + ", and the barrier at " + site_name(without.barrier) +
            " does not wait for " + (without.returned.size() == 1 ? "it" : "them");
 }
 
@@ -60,7 +60,7 @@ bool passes() {
         });
         fail("barrier divergence: " + std::to_string(there.size()) + " of the " +
              std::to_string(run.threads) + " threads of " + block_name() + " wait at " + here +
-             ", " + thread_names(there) + ", but " + whereabouts(others) +
+             ", " + thread_names(there) + ", but " + describe_waits(others) +
              (same_line ? ", another barrier of that line" : ""));
         return false;
     }

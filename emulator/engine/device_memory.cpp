@@ -39,21 +39,21 @@ std::vector<Allocation>::iterator allocation_after(uintptr_t address) {
                             [](uintptr_t a, const Allocation& x) { return a < x.begin; });
 }
 
-// A gap surrounds each allocation, so that an access past its end does not hit the next array.
-constexpr size_t kGap = 1 << 20;
+// A redzone surrounds each allocation, so that an access past its end does not hit the next array.
+constexpr size_t kRedzone = 1 << 20;
 
-size_t with_gaps(size_t bytes) {
+size_t with_redzones(size_t bytes) {
     const size_t page = size_t(sysconf(_SC_PAGE_SIZE));
-    return kGap + (bytes + page - 1) / page * page + kGap;
+    return kRedzone + (bytes + page - 1) / page * page + kRedzone;
 }
 
 void* take_memory(size_t bytes) {
-    void* const all = mmap(nullptr, with_gaps(bytes), PROT_NONE,
+    void* const all = mmap(nullptr, with_redzones(bytes), PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all == MAP_FAILED) return nullptr;
-    void* const begin = static_cast<char*>(all) + kGap;
+    void* const begin = static_cast<char*>(all) + kRedzone;
     if (mprotect(begin, bytes, PROT_READ | PROT_WRITE) == 0) return begin;
-    munmap(all, with_gaps(bytes));
+    munmap(all, with_redzones(bytes));
     return nullptr;
 }
 
@@ -63,14 +63,15 @@ constexpr size_t kFreed = 100;
 std::deque<Freed>& freed = *new std::deque<Freed>;
 
 void unmap(const Freed& memory) {
-    munmap(reinterpret_cast<char*>(memory.begin) - kGap, with_gaps(memory.end - memory.begin));
+    munmap(reinterpret_cast<char*>(memory.begin) - kRedzone,
+           with_redzones(memory.end - memory.begin));
 }
 
 void give_back(void* pointer, size_t bytes, const void* caller) {
     const auto begin = reinterpret_cast<uintptr_t>(pointer);
-    void* const all = static_cast<char*>(pointer) - kGap;
+    void* const all = static_cast<char*>(pointer) - kRedzone;
     const Freed memory{begin, begin + bytes, reinterpret_cast<uintptr_t>(caller)};
-    if (mmap(all, with_gaps(bytes), PROT_NONE,
+    if (mmap(all, with_redzones(bytes), PROT_NONE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
         return unmap(memory);
     freed.push_back(memory);
@@ -116,13 +117,13 @@ Allocation* find_allocation(uintptr_t address) {
 
 const Allocation* find_beside(uintptr_t address) {
     for (const Allocation& a : allocations)
-        if (!a.borrowed() && a.begin - kGap <= address && address < a.end + kGap) return &a;
+        if (!a.borrowed() && a.begin - kRedzone <= address && address < a.end + kRedzone) return &a;
     return nullptr;
 }
 
 const Freed* find_freed(uintptr_t address) {
     for (auto f = freed.rbegin(); f != freed.rend(); ++f)
-        if (f->begin - kGap <= address && address < f->end + kGap) return &*f;
+        if (f->begin - kRedzone <= address && address < f->end + kRedzone) return &*f;
     return nullptr;
 }
 

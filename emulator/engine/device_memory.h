@@ -18,11 +18,11 @@ struct Allocation {
     Cell* cells = nullptr;  // null until a traced kernel touches it
     Memory kind = Memory::device;
     const void* caller = nullptr;  // return address of the cudaMalloc()
-    const char* name = nullptr;  // see count_as_filling()
+    const char* name = nullptr;  // see treat_copies_as_fill()
     // Which words have been written, a bit for each, and what the others hold (written.h). Null: all
     // count as written.
     uint64_t* written = nullptr;
-    uint32_t filling = 0;
+    uint32_t fill_pattern = 0;
     // The program's own memory, which is not to be freed.
     bool borrowed() const { return kind == Memory::registered || kind == Memory::variables; }
 };

@@ -158,14 +158,14 @@ void run_blocks() {
 // Runs the launch until it ends, or until its first thread declares clusters and so restarts it
 // (restart_launch()), which is the first thing that a kernel does.
 void run_attempt() {
-    constexpr size_t kAlignment = 1024, kStaticArrays = 64 << 10, kGap = 4096;
+    constexpr size_t kAlignment = 1024, kStaticArrays = 64 << 10, kRedzone = 4096;
     const size_t bytes = run.shared_bytes;
     run.own_arrays.clear();
     run.restart = false;
     run.threads = run.ranks * run.block_threads;
-    run.shared_stride =
-        run.ranks == 1 ? bytes
-                       : (bytes + kAlignment - 1) / kAlignment * kAlignment + kStaticArrays + kGap;
+    run.shared_stride = run.ranks == 1 ? bytes
+                                       : (bytes + kAlignment - 1) / kAlignment * kAlignment +
+                                             kStaticArrays + kRedzone;
     run.shared =
         run.shared_stride ? allocate_aligned(kAlignment, run.ranks * run.shared_stride) : nullptr;
     builtins.dynamic_shared = run.shared;

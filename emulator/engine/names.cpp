@@ -56,7 +56,7 @@ std::string place_of_return(const Thread& thread) {
     return thread.returned_at.file ? " at " + site_name(thread.returned_at) : "";
 }
 
-std::string whereabouts(const std::vector<unsigned>& numbers) {
+std::string describe_waits(const std::vector<unsigned>& numbers) {
     constexpr size_t kPlaces = 6;
     std::vector<std::vector<unsigned>> groups;
     const auto alike = [](unsigned one, unsigned other) {

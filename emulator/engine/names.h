@@ -14,7 +14,7 @@ std::string thread_names(const std::vector<unsigned>& threads);
 std::string place_of_return(const Thread& thread);
 // "threads 0 to 3 wait at mine.cu:12; thread 4 has returned at mine.cu:9": these threads, grouped by
 // what they wait for.
-std::string whereabouts(const std::vector<unsigned>& threads);
+std::string describe_waits(const std::vector<unsigned>& threads);
 template <class Condition>
 std::vector<unsigned> threads_that(const Condition& condition) {
     std::vector<unsigned> found;

@@ -361,8 +361,8 @@ void check_launches(const races::Earlier& earlier, const Cell* cells, uintptr_t 
     two_writes.clear();
 }
 
-// Reads of what nobody had written, since the last barrier of the block. A later write of the same
-// bytes explains such a read if the two race.
+// Uninitialised reads since the last barrier of the block. A later write of the same bytes explains
+// such a read if the two race.
 std::unordered_map<const Cell*, std::vector<Access>> uninitialised_reads;
 
 [[gnu::cold]] void compare_with_uninitialised_reads(const Cell& cell, const Access& write) {

@@ -156,16 +156,16 @@ void put_fibers(const std::shared_ptr<void>& of_block) {
 
 void* memory_of_rank(void* variable, size_t bytes) {
     if (run.ranks == 1) return variable;
-    constexpr size_t kGap = 128, kMost = 1024;
+    constexpr size_t kRedzone = 128, kMaxAlignment = 1024;
     char* const block = static_cast<char*>(builtins.dynamic_shared);
     for (const OwnArray& array : run.own_arrays)
         if (array.variable == variable) return block + array.offset;
     // It gets the variable's alignment, which may be more than its type's.
-    const size_t alike = reinterpret_cast<uintptr_t>(variable) % kMost;
+    const size_t residue = reinterpret_cast<uintptr_t>(variable) % kMaxAlignment;
     const size_t end = run.own_arrays.empty()
                            ? run.shared_bytes
                            : run.own_arrays.back().offset + run.own_arrays.back().bytes;
-    const size_t offset = end + kGap + (alike - (end + kGap)) % kMost;
+    const size_t offset = end + kRedzone + (residue - (end + kRedzone)) % kMaxAlignment;
     if (offset + bytes > run.shared_stride)
         fail("the emulator has no room for the static arrays of a cluster's kernel");
     run.own_arrays.push_back({variable, offset, bytes});

@@ -39,7 +39,7 @@ inline const void* caller(const void* return_address) {
 void make_threads();  // run.threads of them, at the beginning of the kernel
 // Runs them, in this sequence again and again, until none is ready or the launch is over.
 void run_ready_threads(const std::vector<unsigned>& sequence);
-// The threads' fibers, of a block that is paused. If nobody puts them back, they are abandoned.
+// The threads' fibers, of a block that is paused. If they are never put back, they are abandoned.
 std::shared_ptr<void> take_fibers();
 void put_fibers(const std::shared_ptr<void>& of_block);
 void abandon_threads();  // that are stuck in the kernel, after a failure

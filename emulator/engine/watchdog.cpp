@@ -154,7 +154,8 @@ void explain_host_crash(uintptr_t address, const void* context) {
                     sizes + ". Make large arrays a std::vector, or allocate them with new");
     }
     std::fprintf(stderr, "emulator: host code%s accesses %#zx: %s\n", host_place(pc).c_str(),
-                 size_t(address), address < 4096 ? "a null pointer" : "no memory of the host");
+                 size_t(address),
+                 address < 4096 ? "a null pointer" : "which the host has not mapped");
 }
 
 void crashed(int signal, siginfo_t* info, void* context) {
@@ -163,7 +164,7 @@ void crashed(int signal, siginfo_t* info, void* context) {
     const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
     if (!run.running && find_allocation(address))
         end_program("host code" + host_place(program_counter(context)) +
-                    " touches device memory, which only kernels can: "
+                    " accesses device memory, which only kernels can: "
                     "pass them the pointer, or call cudaMemcpy or cudaMemset");
     if (!run.running || signal == SIGFPE) {
         if (signal == SIGSEGV && !run.running) explain_host_crash(address, context);

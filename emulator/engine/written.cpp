@@ -16,7 +16,7 @@
 
 namespace emulator {
 
-void count_as_filling(const void* array, const char* name) {
+void treat_copies_as_fill(const void* array, const char* name) {
     if (Allocation* const a = find_allocation(address_value(array))) a->name = name;
 }
 
@@ -27,16 +27,16 @@ bool host_has_some;
 namespace {
 
 // What cudaMalloc fills memory with: NaN as half, bf16, float and double.
-constexpr uint32_t kFilling = 0xfff7fff7;
+constexpr uint32_t kFillPattern = 0xfff7fff7;
 
 size_t bits_bytes(const Allocation& array) {
     return ((array.end - array.begin) / kWord / 64 + 1) * sizeof(uint64_t);
 }
 
-// A copy to the host of words that nobody has written: from the first of these to the last.
+// A copy to the host of words that nothing has written: from the first of these to the last.
 struct UnwrittenCopy {
     uintptr_t begin, end;
-    uint32_t filling;
+    uint32_t fill_pattern;
     size_t unwritten, bytes;  // of the whole copy
     size_t first;  // where the first one lies in the array
     const char* call;
@@ -96,7 +96,7 @@ void note_unwritten(const void* to, const Allocation& array, const void* from, s
     const auto on_host = [&](size_t word) { return host + (array.begin + word * kWord - device); };
     const UnwrittenCopy now{on_host(found.first),
                             on_host(found.last + 1),
-                            array.filling,
+                            array.fill_pattern,
                             found.words * kWord,
                             bytes,
                             found.first * kWord,
@@ -111,10 +111,10 @@ void note_unwritten(const void* to, const Allocation& array, const void* from, s
 }  // namespace
 
 void begin_array(Allocation& array) {
-    array.filling = kFilling;
+    array.fill_pattern = kFillPattern;
     const auto words = reinterpret_cast<uint32_t*>(array.begin);
     const size_t bytes = array.end - array.begin;
-    std::fill_n(words, bytes / kWord, kFilling);
+    std::fill_n(words, bytes / kWord, kFillPattern);
     std::memset(words + bytes / kWord, 0xff, bytes % kWord);
     if (!compiled_for_tracing) return;
     void* const bits = mmap(nullptr, bits_bytes(array), PROT_READ | PROT_WRITE,
@@ -142,9 +142,9 @@ void note_copy(Allocation* target, const void* to, const Allocation* source, con
     if (source && !source->written) source = nullptr;
     if (!target && source) return note_unwritten(to, *source, from, bytes, call, caller, place);
     if (!target || !target->written) return;
-    if (target->name && !source) {  // what the host copies there is a filling
+    if (target->name && !source) {  // what the host copies there is a fill pattern
         std::memset(target->written, 0, bits_bytes(*target));
-        std::memcpy(&target->filling, from, std::min(bytes, kWord));
+        std::memcpy(&target->fill_pattern, from, std::min(bytes, kWord));
         return;
     }
     mark(*target, address_value(to), bytes);
@@ -182,7 +182,7 @@ void host_reads(const void* pointer, size_t bytes, const void* pc) {
         if (address < b.begin || b.end < address + bytes) continue;
         // The host may have written its copy meanwhile.
         for (uintptr_t at = address / kWord * kWord; at < address + bytes; at += kWord)
-            if (std::memcmp(reinterpret_cast<const void*>(at), &b.filling, kWord) != 0) return;
+            if (std::memcmp(reinterpret_cast<const void*>(at), &b.fill_pattern, kWord) != 0) return;
         copies.erase(copies.begin() + i);
         host_has_some = !copies.empty();
         if (!all_launches_succeeded()) return;
@@ -190,7 +190,7 @@ void host_reads(const void* pointer, size_t bytes, const void* pc) {
         const std::string line = find_lines({address_value(pc)})[0];
         report_problem(
             "uninitialised device memory: " + (line.empty() ? "the host" : line) +
-            " reads on the host what nobody has written: " + std::to_string(b.unwritten) +
+            " reads on the host what nothing has written: " + std::to_string(b.unwritten) +
             " of the " + std::to_string(b.bytes) + " bytes that " + b.call + place_of(b) +
             " copied, the first at byte " + std::to_string(b.first) + " of " +
             (array ? describe(*array) : "memory that is freed now") +

@@ -9,12 +9,12 @@
 
 namespace emulator::written {
 
-// A word of 4 bytes counts as unwritten as long as nobody was seen to write any of it and it still
-// holds the filling of its array. What is not seen (a block that is not traced, memset() in a
+// A word of 4 bytes counts as unwritten as long as no write of any part of it was seen and it still
+// holds its array's fill pattern. What is not seen (a block that is not traced, memset() in a
 // kernel) therefore causes no false report.
 constexpr size_t kWord = 4;
 
-void begin_array(Allocation& array);  // fills it; in a traced program nobody has written it yet
+void begin_array(Allocation& array);  // fills it; in a traced program it counts as unwritten
 void end_array(Allocation& array);
 
 inline void mark(const Allocation& array, uintptr_t address, size_t bytes) {
@@ -26,9 +26,9 @@ inline bool is_unwritten(const Allocation& array, size_t word) {
     uint32_t content;
     if (array.written[word / 64] >> word % 64 & 1) return false;
     std::memcpy(&content, reinterpret_cast<const char*>(array.begin) + word * kWord, kWord);
-    return content == array.filling;
+    return content == array.fill_pattern;
 }
-// Whether nobody has written any of these bytes. A vector load may reach past what was written, and
+// Whether nothing has written any of these bytes. A vector load may reach past what was written, and
 // a struct has padding, so that a part is enough.
 inline bool all_unwritten(const Allocation& array, uintptr_t address, size_t bytes) {
     const size_t last = (address + bytes - 1 - array.begin) / kWord;
@@ -39,7 +39,7 @@ inline bool all_unwritten(const Allocation& array, uintptr_t address, size_t byt
 
 // The host writes these bytes, or does not write them and leaves them out as padding.
 void mark_all(const void* begin, size_t bytes);
-// How many of these bytes nobody has written.
+// How many of these bytes nothing has written.
 size_t unwritten_bytes(const Allocation& array, const void* begin, size_t bytes);
 // A copy, before or after it was made. It passes on what is unwritten; of the host's memory all is
 // written. target, source: the arrays that `to` and `from` lie in, null on the host. call, caller,
@@ -50,7 +50,7 @@ void note_copy(Allocation* target, const void* to, const Allocation* source, con
 // "the 400 bytes that cudaMalloc at mine.cu:31 allocated"
 std::string describe(const Allocation& array);
 
-// Because a launch has failed, it has not written its results. That is no fault of its own, and
+// Because a launch has failed, it has not written its results. That is not reported again, and
 // from then on until reset_counts() nothing unwritten is reported.
 void note_failed_launch();
 bool all_launches_succeeded();

@@ -40,7 +40,7 @@ struct Mbarrier {
     // wait here, and the last one before an arrival here, that returned at once although its thread
     // may not have meant it to.
     bool has_loads = false, expects = false;
-    std::vector<Arrival> came, came_before;
+    std::vector<Arrival> arrived, arrived_before;
     unsigned ranks_before = 0;
     std::vector<uint32_t> waited_for;
     Waited stale, before_arrival;

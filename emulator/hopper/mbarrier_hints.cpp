@@ -14,11 +14,11 @@ namespace emulator {
 
 std::string at_site(const Call& site) { return " at " + site_name(site); }
 
-std::string counted(int64_t n, const char* what) {
-    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+std::string with_unit(int64_t n, const char* unit) {
+    return std::to_string(n) + " " + unit + (n == 1 ? "" : "s");
 }
 
-unsigned rank_with(const Mbarrier& b) {
+unsigned owning_rank(const Mbarrier& b) {
     if (run.ranks == 1) return 0;
     const auto address = reinterpret_cast<char*>(b.memory);
     return unsigned(size_t(address - static_cast<char*>(run.shared)) / run.shared_stride);
@@ -45,10 +45,10 @@ std::string name_in_rank(const Mbarrier& barrier) {
 // has reached it by another pointer than the array before it, the argument of mbarrier_init().
 std::string name_of(const Mbarrier& barrier) {
     return name_in_rank(barrier) +
-           (run.ranks > 1 ? " of rank " + std::to_string(rank_with(barrier)) : "");
+           (run.ranks > 1 ? " of rank " + std::to_string(owning_rank(barrier)) : "");
 }
 
-std::string too_fast(const Mbarrier& b) {
+std::string arrival_count_hint(const Mbarrier& b) {
     return "is the " + std::to_string(b.arrivals) + " of its mbarrier_init()" + at_site(b.site) +
            " less than the arrivals of a phase, or does the thread leave out a wait?";
 }
@@ -76,7 +76,7 @@ std::string landed_from(const Mbarrier& b) {
                 at_site(load->site);
         if (run.ranks > 1)
             text +=
-                " of " + (ranks == 1u << rank_with(b) ? "its own rank alone" : rank_names(ranks));
+                " of " + (ranks == 1u << owning_rank(b) ? "its own rank alone" : rank_names(ranks));
     }
     return text;
 }
@@ -107,85 +107,84 @@ std::vector<Arrival> only_arrivals(std::vector<Arrival> all) {
 
 // "1 of 2 arrivals have been made (thread 0 at mine.cu:12)"
 std::string arrivals_of(const Mbarrier& b) {
-    const int came = b.arrivals - b.pending;
+    const int arrived = b.arrivals - b.pending;
     const std::string n = std::to_string(b.arrivals);
-    if (came == 0)
+    if (arrived == 0)
         return b.arrivals == 1 ? "its arrival has not been made"
                                : "none of " + n + " arrivals has been made";
     return (b.arrivals == 1 ? "its arrival has"
-            : b.pending     ? std::to_string(came) + " of " + n + " arrivals have"
+            : b.pending     ? std::to_string(arrived) + " of " + n + " arrivals have"
                             : "all " + n + " arrivals have") +
-           std::string(" been made (") + who(only_arrivals(b.came)) + ")";
+           std::string(" been made (") + who(only_arrivals(b.arrived)) + ")";
 }
 
 // Who would complete the phase: the threads that arrived in the phase before, or else at another
-// mbarrier of the same mbarrier_init(), and have not done so in this phase. "": nobody has arrived
-// at any of them.
+// mbarrier of the same mbarrier_init(), and have not done so in this phase. "": no thread has
+// arrived at any of them.
 std::string missing_of(const Mbarrier& b, const Mbarriers& all) {
     if (b.pending == 0) return "";
     const auto latest = [](const Mbarrier& other) {
-        return only_arrivals(other.came_before.empty() ? other.came : other.came_before);
+        return only_arrivals(other.arrived_before.empty() ? other.arrived : other.arrived_before);
     };
     const Mbarrier* model = &b;
     for (const auto& [memory, other] : all)
-        if (b.came_before.empty() && same_site(other.site, b.site) &&
-            rank_with(other) == rank_with(b) && latest(other).size() > latest(*model).size())
+        if (b.arrived_before.empty() && same_site(other.site, b.site) &&
+            owning_rank(other) == owning_rank(b) && latest(other).size() > latest(*model).size())
             model = &other;
-    const std::vector<Arrival> came = only_arrivals(b.came);
+    const std::vector<Arrival> arrived = only_arrivals(b.arrived);
     std::vector<Arrival> missing = latest(*model);
     const auto is_here = [&](const Arrival& one) {
-        return std::any_of(came.begin(), came.end(),
+        return std::any_of(arrived.begin(), arrived.end(),
                            [&](const Arrival& other) { return other.thread == one.thread; });
     };
     missing.erase(std::remove_if(missing.begin(), missing.end(), is_here), missing.end());
     if (missing.empty())
-        return came.empty()
-                   ? ""
-                   : ", and nobody else has ever arrived: is the " + std::to_string(b.arrivals) +
-                         " of its mbarrier_init() more than the arrivals of a phase?";
+        return arrived.empty() ? ""
+                               : ", and no other thread has ever arrived: is the " +
+                                     std::to_string(b.arrivals) +
+                                     " of its mbarrier_init() more than the arrivals of a phase?";
     std::vector<unsigned> threads;
     for (const Arrival& arrival : missing) threads.push_back(arrival.thread);
     std::sort(threads.begin(), threads.end());
     threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
     return "; missing is that of " + who(missing) + ", which was made " +
            (model == &b ? "in the phase before" : "at " + name_of(*model)) + ": " +
-           whereabouts(threads);
+           describe_waits(threads);
 }
 
 }  // namespace
 
-// Describes a wait that returned at once, or "".
-std::string stale_wait(const Mbarrier& b, const Waited& before) {
+std::string describe_stale_wait(const Mbarrier& b, const Waited& before) {
     const bool here = b.stale.barrier && (b.stale.again || b.has_loads);
     const Waited& w = here ? b.stale : before.again ? before : b.before_arrival;
     if (!w.barrier) {  // or before an arrival that the last wait was for
         const bool other = before.barrier && before.barrier != &b;
-        return other ? stale_wait(*before.barrier, {}) : "";
+        return other ? describe_stale_wait(*before.barrier, {}) : "";
     }
     return wait_at(w) + " by " + thread_name(w.thread) + ", for parity " +
-           std::to_string(w.phase & 1) + ", was over at once: that is the parity of " +
+           std::to_string(w.phase & 1) + ", returned at once: that is the parity of " +
            (w.phase < 0 ? "the phase before the first" : "phase " + std::to_string(w.phase)) +
            (w.again ? ", for which the thread had waited before" : "");
 }
 
-std::string suspect(const Mbarrier& b, const Waited& before) {
-    const std::string stale = stale_wait(b, before);
+std::string wait_hint(const Mbarrier& b, const Waited& before) {
+    const std::string stale = describe_stale_wait(b, before);
     if (!stale.empty() || !before.barrier || before.barrier == &b || before.phase < 0) return stale;
     const std::string who =
         before.ranks == 1u << rank_of(before.thread) ? "its own block" : rank_names(before.ranks);
     return "the last wait of " + thread_name(before.thread) + " before that," +
-           at_site(before.site) + " on " + name_of(*before.barrier) + ", was over after the " +
-           counted(before.barrier->arrivals, "arrival") + " of its mbarrier_init()" +
+           at_site(before.site) + " on " + name_of(*before.barrier) + ", returned after the " +
+           with_unit(before.barrier->arrivals, "arrival") + " of its mbarrier_init()" +
            at_site(before.barrier->site) + (run.ranks > 1 ? ", all from " + who : "");
 }
 
-std::string init_and(const Mbarrier& b, const std::string& more) {
-    return (more.empty() ? "its mbarrier_init()"
-                         : more + "; the mbarrier_init() of " + name_of(b)) +
+std::string with_init_site(const Mbarrier& b, const std::string& hint) {
+    return (hint.empty() ? "its mbarrier_init()"
+                         : hint + "; the mbarrier_init() of " + name_of(b)) +
            " is" + at_site(b.site);
 }
 
-std::string expected_bytes(const std::vector<Arrival>& arrivals) {
+std::string describe_expected_bytes(const std::vector<Arrival>& arrivals) {
     int64_t bytes = 0;
     std::vector<Arrival> stated;
     for (const Arrival& arrival : arrivals)
@@ -194,44 +193,46 @@ std::string expected_bytes(const std::vector<Arrival>& arrivals) {
             stated.push_back(arrival);
         }
     if (stated.empty()) return "";
-    return "the " + counted(bytes, "byte") + " that are expected by " + who(stated);
+    return "the " + with_unit(bytes, "byte") + " that are expected by " + who(stated);
 }
 
-// A ring of mbarriers that nobody has let begin: a producer waits for empty buffers, and consumers
-// for full ones. "": something has begun, or all wait for mbarriers of one mbarrier_init().
-std::string first_round(const Mbarriers& all) {
+// A circular buffer whose first round cannot begin: the producer waits for empty stages, and the
+// consumers wait for full ones. "": a phase has begun, or all threads wait for mbarriers of one
+// mbarrier_init().
+std::string first_phase_hint(const Mbarriers& all) {
     const Mbarrier* one = nullptr;
     bool several = false;
     for (const auto& [memory, b] : all) {
         if (threads_that([&b = b](const Thread& t) { return t.waits(&b); }).empty()) continue;
-        if (b.phase || !b.came.empty() || !b.landed.empty()) return "";
+        if (b.phase || !b.arrived.empty() || !b.landed.empty()) return "";
         several |= one && !same_site(one->site, b.site);
         one = &b;
     }
     return several
-               ? "\n  nobody has arrived at any of them: one of the waits must let the first round "
-                 "pass, and a wait for parity 1 does, the parity of the phase before the first"
+               ? "\n  no thread has arrived at any of them: one of the waits must return at once in "
+                 "the first round, as one for parity 1 does, the parity of the phase before the first"
                : "";
 }
 
-std::string bytes_of(const Mbarrier& b) {
+std::string describe_bytes(const Mbarrier& b) {
     int64_t expected = 0;
-    for (const Arrival& arrival : b.came) expected += arrival.bytes;
-    const int64_t came = expected - b.bytes;
-    if (expected == 0 && came == 0) return "";
+    for (const Arrival& arrival : b.arrived) expected += arrival.bytes;
+    const int64_t arrived = expected - b.bytes;
+    if (expected == 0 && arrived == 0) return "";
     const std::string from = landed_from(b);
     const std::string have = " have arrived" + (from.empty() ? "" : " (" + from + ")");
-    if (came <= expected) return std::to_string(came) + " of " + expected_bytes(b.came) + have;
-    return counted(came, "byte") + have + ", " +
-           (expected    ? std::to_string(-b.bytes) + " more than " + expected_bytes(b.came)
+    if (arrived <= expected)
+        return std::to_string(arrived) + " of " + describe_expected_bytes(b.arrived) + have;
+    return with_unit(arrived, "byte") + have + ", " +
+           (expected ? std::to_string(-b.bytes) + " more than " + describe_expected_bytes(b.arrived)
             : b.expects ? "and none are expected in this phase"
                         : std::string("but ") + kNothingExpected);
 }
 
-std::string state_of(const Mbarrier& b, unsigned waiting, const Mbarriers& all) {
-    const std::string stale = stale_wait(b, {}), bytes = bytes_of(b);
+std::string describe_state(const Mbarrier& b, unsigned waiting, const Mbarriers& all) {
+    const std::string stale = describe_stale_wait(b, {}), bytes = describe_bytes(b);
     return ", initialised" + at_site(b.site) + ": phase " + std::to_string(b.phase) + ", " +
-           counted(waiting, "thread") + " waiting; " + arrivals_of(b) + missing_of(b, all) +
+           with_unit(waiting, "thread") + " waiting; " + arrivals_of(b) + missing_of(b, all) +
            (bytes.empty() ? "" : "; ") + bytes + (stale.empty() ? "" : "; " + stale);
 }
 

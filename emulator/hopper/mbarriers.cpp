@@ -31,7 +31,7 @@ struct Wait {
     bool given_up = false;  // as it has done
 } waits[kMaxThreads];
 Wait gave_up[kMaxThreads];  // the last one that did so: the next time, the thread waits
-Waited waited[kMaxThreads];  // the last wait that is over
+Waited waited[kMaxThreads];  // the last wait that has returned
 
 uint64_t mark(const uint64_t* memory) {
     return reinterpret_cast<uintptr_t>(memory) ^ 0x7265697272616200;
@@ -53,21 +53,21 @@ void complete_phase(Mbarrier& b) {
     b.completed[1] = std::exchange(b.completed[0], b.complete.release_agent(&b));
     b.pending = b.arrivals;
     b.ranks_before = 0;
-    for (const Arrival& arrival : b.came) b.ranks_before |= 1u << rank_of(arrival.thread);
-    std::swap(b.came_before, b.came);
-    b.came.clear();
+    for (const Arrival& arrival : b.arrived) b.ranks_before |= 1u << rank_of(arrival.thread);
+    std::swap(b.arrived_before, b.arrived);
+    b.arrived.clear();
     ++b.phase;
     for (unsigned t = 0; t < run.threads; ++t) {
         const Call& site = threads[t].site;
         const uint32_t phase = waits[t].phase;
         if (waits[t].barrier == &b && threads[t].state == State::ready && phase + 2 == b.phase) {
-            const std::string stale = stale_wait(b, waited[current_thread]);
+            const std::string stale = describe_stale_wait(b, waited[current_thread]);
             misuse_by(t,
                       "mbarrier_wait_parity: phase " + std::to_string(phase + 1) + " of " +
                           name_of(b) + " is complete before the thread that waits for phase " +
                           std::to_string(phase) + " has gone on",
                       site.file, site.line,
-                      "it may wait for ever; " + (stale.empty() ? too_fast(b) : stale));
+                      "it may wait for ever; " + (stale.empty() ? arrival_count_hint(b) : stale));
         }
     }
     wake(&b);
@@ -83,12 +83,12 @@ void check_phase(const Mbarrier& b, uint32_t phase, const Call& site) {
                   " without this thread, and the parity that it waits for, " +
                   std::to_string(phase % 2) + ", is also that of " +
                   (phase < 2 ? "the time before the first" : "phase " + std::to_string(phase - 2)),
-              site.file, site.line, too_fast(b));
+              site.file, site.line, arrival_count_hint(b));
 }
 
 // Only mbarrier_arrive_cluster may address another block's mbarrier.
 void check_own(const Mbarrier& b, const char* instruction, const char* file, int line) {
-    if (rank_with(b) == rank_of(current_thread)) return;
+    if (owning_rank(b) == rank_of(current_thread)) return;
     misuse(std::string(instruction) + ": " + name_of(b) + " is another block's", file, line);
 }
 
@@ -100,7 +100,7 @@ void note(Mbarrier& b, const char* instruction, int count, int64_t bytes, const 
                site.file, site.line);
     b.bytes += bytes;
     b.expects |= bytes > 0;
-    b.came.push_back({current_thread, site, count, bytes});
+    b.arrived.push_back({current_thread, site, count, bytes});
 }
 
 void arrive(uint64_t* memory, const char* instruction, int64_t bytes, const char* file, int line,
@@ -115,13 +115,14 @@ void arrive(uint64_t* memory, const char* instruction, int64_t bytes, const char
                    std::to_string(kMost),
                file, line);
     if (b.pending < count) {
-        const auto before = std::find_if(b.came.begin(), b.came.end(), [](const Arrival& arrival) {
-            return arrival.count && arrival.thread == current_thread;
-        });
+        const auto before =
+            std::find_if(b.arrived.begin(), b.arrived.end(), [](const Arrival& arrival) {
+                return arrival.count && arrival.thread == current_thread;
+            });
         const Waited& last = waited[current_thread];
         const std::string cause =
-            before == b.came.end() || !stale_wait(b, last).empty()
-                ? suspect(b, last)
+            before == b.arrived.end() || !describe_stale_wait(b, last).empty()
+                ? wait_hint(b, last)
                 : "the thread has arrived in this phase before," + at_site(before->site) +
                       ", and a wait for that phase may be missing between the two";
         misuse_by(current_thread,
@@ -130,7 +131,7 @@ void arrive(uint64_t* memory, const char* instruction, int64_t bytes, const char
                                               : std::to_string(count - b.pending) + " arrivals") +
                       " more than the " + std::to_string(b.arrivals) + " of phase " +
                       std::to_string(b.phase) + " of " + name_of(b) + ", by this call",
-                  file, line, init_and(b, cause));
+                  file, line, with_init_site(b, cause));
     }
     if (record::on)
         record::note_of(current_thread, "arrive" + record::number(b.memory) +
@@ -160,7 +161,7 @@ Mbarrier& mbarrier_at(uint64_t* memory, const char* instruction, const char* fil
     if (found == barriers.end()) refuse("no mbarrier is there: mbarrier_init() comes first");
     Mbarrier& b = found->second;
     if (*memory != mark(memory))
-        refuse(name_of(b) + " has been overwritten before this call", init_and(b, ""));
+        refuse(name_of(b) + " has been overwritten before this call", with_init_site(b, ""));
     const auto knows = [&](unsigned other, uint32_t clock) {
         return clocks::knows(current_thread, other, clock);
     };
@@ -204,7 +205,7 @@ void end_block() {
     for (auto& [memory, b] : barriers) {
         for (const auto* loads : {&b.unseen, &b.landed})
             if (!loads->empty()) {
-                const std::string stale = stale_wait(b, {});
+                const std::string stale = describe_stale_wait(b, {});
                 report_problem("the block ends, and no thread has waited for the " +
                                std::string((*loads)[0].name) + at_site((*loads)[0].site) + " (" +
                                block_name() + ", " + thread_name((*loads)[0].thread) + ")" +
@@ -214,7 +215,7 @@ void end_block() {
         publish(b.landed, b.arriving);
         if (b.bytes == 0) continue;
         report_problem("the block ends, but phase " + std::to_string(b.phase) + " of " +
-                       name_of(b) + " is not complete: " + bytes_of(b) + " (initialised" +
+                       name_of(b) + " is not complete: " + describe_bytes(b) + " (initialised" +
                        at_site(b.site) + ", " + block_name() + ")");
     }
 }
@@ -260,10 +261,10 @@ bool reports_stuck() {
                       : block_name();
     std::string problem = "deadlock: no thread of " + of_cluster + " can go on: ";
     if (!waiting.empty())
-        problem += counted(int64_t(waiting.size()), "thread") +
-                   " in mbarrier_wait_parity: " + whereabouts(waiting);
+        problem += with_unit(int64_t(waiting.size()), "thread") +
+                   " in mbarrier_wait_parity: " + describe_waits(waiting);
     const std::vector<unsigned> others = threads_that([&](const Thread& t) { return !in_wait(t); });
-    if (!others.empty()) problem += (waiting.empty() ? "" : "; ") + whereabouts(others);
+    if (!others.empty()) problem += (waiting.empty() ? "" : "; ") + describe_waits(others);
     // Barriers in the same state share a line, and the same one in several ranks has one name. Those
     // for which nobody waits come last.
     std::vector<std::pair<std::string, std::map<std::string, unsigned>>> lines;
@@ -271,13 +272,13 @@ bool reports_stuck() {
     for (const auto& [memory, b] : barriers) {
         const auto waiting_here = threads_that([&b = b](const Thread& t) { return t.waits(&b); });
         if (waiting_here.empty() && b.pending == b.arrivals && b.bytes == 0) continue;
-        const std::string text = state_of(b, unsigned(waiting_here.size()), barriers);
+        const std::string text = describe_state(b, unsigned(waiting_here.size()), barriers);
         auto line = std::find_if(lines.begin(), lines.end(),
                                  [&](const auto& each) { return each.first == text; });
         if (line == lines.end())
             line = lines.insert(
                 waiting_here.empty() ? line : lines.begin() + ptrdiff_t(waited_for++), {text, {}});
-        line->second[name_in_rank(b)] |= run.ranks > 1 ? 1u << rank_with(b) : 0;
+        line->second[name_in_rank(b)] |= run.ranks > 1 ? 1u << owning_rank(b) : 0;
     }
     for (const auto& [text, names] : lines) {
         problem += "\n  ";
@@ -286,7 +287,7 @@ bool reports_stuck() {
                        (ranks ? " of " + rank_names(ranks) : "");
         problem += text;
     }
-    fail(problem + first_round(barriers));
+    fail(problem + first_phase_hint(barriers));
     return true;
 }
 

@@ -26,7 +26,8 @@ TensorCopy::TensorCopy(bool store, const CUtensorMap* from, void* shared, const 
     if (reinterpret_cast<uintptr_t>(from) % 64 == 0) std::memcpy(&map, from, sizeof map);
     else map.magic = 0;
     if (map.magic != TensorMap::kMagic)
-        refuse("that is no tensor map (const __grid_constant__ CUtensorMap, a kernel's parameter)");
+        refuse(
+            "that is not a tensor map (const __grid_constant__ CUtensorMap, a kernel's parameter)");
     if (map.rank != rank)
         refuse("the map is of rank " + std::to_string(map.rank) + ", not " + std::to_string(rank));
     // For these an H200 reports an illegal instruction.

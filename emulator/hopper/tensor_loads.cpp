@@ -61,8 +61,8 @@ void land(TensorCopy load) {
     Mbarrier& barrier = *load.barrier;
     const auto bytes = int64_t(load.map.box_bytes());
     if (barrier.phase != load.phase) {
-        std::string hint = barrier.expects ? suspect(barrier, load.before) : kNothingExpected;
-        const std::string expected = expected_bytes(barrier.came_before);
+        std::string hint = barrier.expects ? wait_hint(barrier, load.before) : kNothingExpected;
+        const std::string expected = describe_expected_bytes(barrier.arrived_before);
         if (barrier.phase == load.phase + 1 && !expected.empty())
             hint = "it had all of " + expected + (hint.empty() ? "" : "; ") + hint;
         return misuse_by(load.thread,
@@ -90,7 +90,7 @@ void land(TensorCopy load) {
         hint = goes_to(others_rank, other.ranks) + ", " + goes_to(rank, load.ranks) +
                ". Is one of the two masks or addresses wrong?";
     } else if (other.barrier->phase == other.phase) {
-        const std::string cause = suspect(*other.barrier, load.before);
+        const std::string cause = wait_hint(*other.barrier, load.before);
         hint = "its bytes belong to " + phase + ", which is not complete. " +
                (cause.empty() ? "Is a wait for that phase missing before this copy?" : cause);
     } else {

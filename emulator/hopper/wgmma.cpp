@@ -87,7 +87,7 @@ void compute(Product& p) {
     const unsigned first = first_row(p), columns = unsigned(p.call.n) * 2;
     if (p.words.empty())
         read(Operand(p.call.a, p.call.transposed_a), first + kRows, first, p.call.is_half, a);
-    for (size_t i = 0; i < p.words.size() * 2; ++i) {  // 4 registers of 2 elements a lane
+    for (size_t i = 0; i < p.words.size() * 2; ++i) {  // 4 registers of 2 elements per lane
         const size_t lane = i / 8, number = i / 2 % 4;
         a[lane % 4 * 2 + i % 2 + number / 2 * 8][lane / 4 + number % 2 * 8] =
             element_of(uint16_t(p.words[i / 2] >> 16 * (i % 2)), p.call.is_half);
@@ -166,7 +166,7 @@ void check_untouched(Warp& warp, const char* file, int line) {
     for (Product& p : warp.in_flight)
         if (!holds(*p.to, nullptr))
             misuse("wgmma: accumulators were written while the wgmma at " + site_name(p.site) +
-                       " was under way",
+                       " was in flight",
                    file, line);
 }
 
@@ -197,7 +197,7 @@ void check_warpgroup(const WgmmaCall& call, Warp& warp, unsigned number, const C
     for (; forgotten[group] < least; ++forgotten[group]) list.pop_front();
 }
 
-// Notes a descriptor that contradicts the box in which the operand lies. It is no error, because
+// Notes a descriptor that contradicts the box in which the operand lies. It is not an error, because
 // rows may be stored so that another layout is meant.
 void compare_with_box(const std::string& name, const Operand& operand, unsigned size,
                       const Call& site) {
@@ -244,7 +244,7 @@ void wgmma(const WarpCall& call) {
     const auto check = [&](const char* name, uint64_t descriptor, bool transposed, int size) {
         const Operand operand(descriptor, transposed);
         if (operand.start < kFirstShared || descriptor >> 49 & 7)
-            refuse("that is no descriptor of an operand in shared memory");
+            refuse("that is not a descriptor of an operand in shared memory");
         operand.each(unsigned(size), [&](char* chunk, unsigned, unsigned) {
             accesses::check_bulk(chunk, 16, trace::kRead, call.pc);
         });

@@ -144,7 +144,7 @@ struct thread_block_tile<Size, Parent, false> : tile_ranks<Size, Parent> {
     static void sync(EMULATOR_SITE) { emulator::tile_barrier(Size, file, line); }
     // Calls use(values), with the value of each thread, when all of them have arrived.
     template <class T, class Use> EMULATOR_UNTRACED auto together(T value, const Use& use, const char* file, int line) const {
-        static_assert(sizeof(T) <= sizeof(uint64_t), "a tile of several warps moves at most 8 bytes a thread here");
+        static_assert(sizeof(T) <= sizeof(uint64_t), "a tile of several warps moves at most 8 bytes per thread here");
         uint64_t* const values = emulator::tile_values(Size);
         std::memcpy(&values[emulator::rank_in_block() % Size], &value, sizeof(T));
         sync(file, line);

@@ -199,9 +199,9 @@ struct LaunchConfig {  // with the place of the call that it is passed to
 // Returns false if the emulator lacks one of them, after it has said so.
 bool take_attributes(const LaunchConfig& launch, LaunchAttributes& taken);
 
-// `__shared__ float s[8];` becomes a Shared<float[8]>. In a traced build a gap follows it, so that
-// an access past its end does not hit the next array.
-constexpr size_t kSharedGap = 4096;
+// `__shared__ float s[8];` becomes a Shared<float[8]>. In a traced build a redzone follows it, so
+// that an access past its end does not hit the next array.
+constexpr size_t kSharedRedzone = 4096;
 template <class T>
 struct Shared {
     T value;
@@ -211,7 +211,7 @@ struct Shared {
 #endif
 #endif
 #ifdef __SANITIZE_THREAD__
-    char gap[kSharedGap];
+    char redzone[kSharedRedzone];
 #endif
 };
 
@@ -235,10 +235,11 @@ struct DynamicShared {
     operator T*() const { return dynamic_shared<T>(); }
 };
 
+// Passed to exchange() in place of a lane: it then returns the mask of the lanes that passed a value
+// other than 0, or the same value as the caller.
+constexpr int kBallot = -1, kMatch = -2;
 // Waits until every lane of the mask that has not returned has called this. Returns the value that
 // lane `source` passed. name: of CUDA's function.
-// In place of a lane: returns which lanes passed a value other than 0, or the same value.
-constexpr int kBallot = -1, kMatch = -2;
 uint64_t exchange(unsigned mask, uint64_t value, int source, const char* name, const char* file,
                   int line);
 void barrier(const char* file, int line, int number);  // number: distinguishes two on one line
@@ -247,12 +248,13 @@ void check_width(const char* shuffle, int width, const char* file, int line);
 void check_bounds(const char* file, int line, unsigned threads, unsigned blocks = 0, unsigned = 0);
 void set_cluster(unsigned x, unsigned y = 1, unsigned z = 1);
 void trace_atomic(const void* address, int bytes, const void* pc);
-void trace_exchange(const void* address, int bytes, const void* pc);  // may write what was unset
+void trace_exchange(const void* address, int bytes,
+                    const void* pc);  // also of memory that nothing has written
 
 template <class T>
 T shuffle(const char* name, unsigned mask, T value, int source, int width, const char* file,
           int line) {
-    static_assert(sizeof(T) <= sizeof(uint64_t), "a shuffle moves at most 8 bytes a lane");
+    static_assert(sizeof(T) <= sizeof(uint64_t), "a shuffle moves at most 8 bytes per lane");
     check_width(name, width, file, line);
     const int first = lane() & ~(width - 1);
     // If the source is outside the segment, a lane keeps its own value.
@@ -265,7 +267,7 @@ T shuffle(const char* name, unsigned mask, T value, int source, int width, const
 }
 
 template <class T>
-struct Same {
+struct TypeIdentity {  // std::type_identity of C++20: a parameter that is not deduced
     using type = T;
 };
 

@@ -13,7 +13,7 @@ const void* symbol_at(const T& symbol) {
 // Finds bytes of a device variable. call: the function that needs them, for the message.
 cudaError_t find_variable(const void* symbol, size_t offset, size_t bytes, void** place,
                           const char* call, EMULATOR_SITE);
-size_t size_of_variable(const void* symbol);  // 0: it is no device variable
+size_t size_of_variable(const void* symbol);  // 0: it is not a device variable
 void note_address(const void* variable);  // the host has asked for its address on the device
 }  // namespace emulator
 

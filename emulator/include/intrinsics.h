@@ -9,7 +9,7 @@
 // clang-format off
 #define EMULATOR_ATOMIC(name, trace, result)                                                                                     \
     template <class T>                                                                                                       \
-    EMULATOR_UNTRACED __attribute__((noinline)) T name(T* address, typename emulator::Same<T>::type value) {                 \
+    EMULATOR_UNTRACED __attribute__((noinline)) T name(T* address, typename emulator::TypeIdentity<T>::type value) {                 \
         emulator::trace(address, sizeof(T), __builtin_return_address(0));                                                    \
         const T old = *address;                                                                                              \
         *address = result;                                                                                                   \
@@ -34,8 +34,8 @@ EMULATOR_ATOMICS(atomicXor, old ^ value)
 #undef EMULATOR_ATOMIC
 #define EMULATOR_ATOMIC_CAS(name)                                                                                            \
     template <class T>                                                                                                       \
-    EMULATOR_UNTRACED __attribute__((noinline)) T name(T* address, typename emulator::Same<T>::type expected,                \
-                                                       typename emulator::Same<T>::type value) {                            \
+    EMULATOR_UNTRACED __attribute__((noinline)) T name(T* address, typename emulator::TypeIdentity<T>::type expected,                \
+                                                       typename emulator::TypeIdentity<T>::type value) {                            \
         emulator::trace_atomic(address, sizeof(T), __builtin_return_address(0));                                             \
         const T old = *address;                                                                                              \
         if (old == expected) *address = value;                                                                               \
@@ -145,7 +145,7 @@ int barrier_count(int predicate, const char* file, int line, int number);
 #define EMULATOR_LOAD(name) template <class T> __forceinline__ T name(const T* address) { return *address; }
 EMULATOR_LOAD(__ldg) EMULATOR_LOAD(__ldcg) EMULATOR_LOAD(__ldca) EMULATOR_LOAD(__ldcs) EMULATOR_LOAD(__ldlu) EMULATOR_LOAD(__ldcv)
 #undef EMULATOR_LOAD
-#define EMULATOR_STORE(name) template <class T> __forceinline__ void name(T* address, typename emulator::Same<T>::type value) { *address = value; }
+#define EMULATOR_STORE(name) template <class T> __forceinline__ void name(T* address, typename emulator::TypeIdentity<T>::type value) { *address = value; }
 EMULATOR_STORE(__stcg) EMULATOR_STORE(__stcs) EMULATOR_STORE(__stwb) EMULATOR_STORE(__stwt)
 #undef EMULATOR_STORE
 

@@ -95,7 +95,7 @@ void cp_async_bulk_tensor(Thread& t, const Instruction& i) {
     const PtxArgument& box = i.arguments[is_store ? 0 : 1];
     if (rank < 1 || rank > 5 || box.kind != PtxArgument::address || box.parts.size() != 2 ||
         box.parts[1].kind != PtxArgument::list || int(box.parts[1].parts.size()) != rank)
-        t.refuse("the box is no [map, {x, y}], with as many coordinates as " + i.opcode + " has");
+        t.refuse("the box is not [map, {x, y}], with as many coordinates as " + i.opcode + " has");
     const auto* const map = static_cast<const CUtensorMap*>(t.pointer(box, false));
     int at[5] = {};
     for (int d = 0; d < rank; ++d) at[d] = int(t.word(box.parts[1].parts[d]));
@@ -137,7 +137,7 @@ void mapa(Thread& t, const Instruction& i) {
     const bool is_number = i.has("shared::cluster");
     const uint64_t bits = t.bits(i.arguments[1], i.type());
     void* const mine = is_number ? from_shared(bits) : reinterpret_cast<void*>(bits);
-    if (!mine) t.refuse("that is no address of shared memory");
+    if (!mine) t.refuse("that is not a shared-memory address");
     void* const there = emulator::mapa(mine, int(t.word(i.arguments[2])), t.file(), t.line());
     t.write(i.arguments[0], i.type(),
             is_number ? to_shared(there) : reinterpret_cast<uintptr_t>(there));
@@ -186,12 +186,12 @@ void wgmma(Thread& t, const Instruction& i) {
     for (const std::string& modifier : i.modifiers)
         if (modifier.compare(0, 4, "m64n") == 0) n = std::atoi(&modifier[4]);
     if (d.kind != PtxArgument::list || int(d.parts.size()) * 2 != n)
-        t.refuse("D is no list of " + std::to_string(n / 2) + " registers");
+        t.refuse("D is not a list of " + std::to_string(n / 2) + " registers");
     const auto registers = static_cast<float*>(t.together(d, sizeof(float)));
     if (!registers) t.refuse("the emulator requires that D's registers are one array, in order");
     uint32_t words[4];
     const bool in_registers = a.kind == PtxArgument::list;
-    if (in_registers && a.parts.size() != 4) t.refuse("A is no list of 4 registers");
+    if (in_registers && a.parts.size() != 4) t.refuse("A is not a list of 4 registers");
     for (int word = 0; in_registers && word < 4; ++word) words[word] = t.word(a.parts[word]);
     const auto option = [&](size_t number, int otherwise) {
         return number < i.arguments.size() ? int(t.integer(i.arguments[number], {'s', 4}))

@@ -52,7 +52,7 @@ std::vector<const PtxArgument*> registers(Thread& t, const Instruction& i, const
     if (of.kind == PtxArgument::list)
         for (const PtxArgument& part : of.parts) all.push_back(&part);
     else all.push_back(&of);
-    if (all.size() != count) t.refuse("the operand is no list of " + std::to_string(count));
+    if (all.size() != count) t.refuse("the operand is not a list of " + std::to_string(count));
     if (i.type().width() * count > 16) t.refuse("accesses more than 16 bytes");
     return all;
 }

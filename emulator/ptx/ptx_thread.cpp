@@ -51,7 +51,7 @@ uint64_t PtxThread::bits(const PtxArgument& argument, const PtxType& type) const
         std::memcpy(&value, &argument.bits, sizeof value);
         found = bits_of_double(value, type);
     } else if (argument.kind != PtxArgument::number) {
-        refuse("an operand is no value");
+        refuse("an operand is not a value");
     }
     if (argument.negated && type.kind == 'p') found ^= 1;
     else if (argument.negated) found = -found;
@@ -94,7 +94,7 @@ void* PtxThread::pointer(const PtxArgument& address, bool in_shared) const {
     // The upper half of a 32-bit register that a pointer was cut down to is lost, too.
     void* const found = number >> 32 ? nullptr : from_shared(number);
     if (!found)
-        refuse("that is no address of shared memory: __cvta_generic_to_shared(pointer) gives it");
+        refuse("that is not a shared-memory address: __cvta_generic_to_shared(pointer) gives it");
     return found;
 }
 

@@ -19,7 +19,7 @@ const PtxType kB32{'b', 4};
 size_t matrices(Thread& t, const Instruction& i, const PtxArgument& list) {
     const size_t count = i.has("x4") ? 4 : i.has("x2") ? 2 : 1;
     if (list.kind != PtxArgument::list || list.parts.size() != count)
-        t.refuse("the registers are no list of " + std::to_string(count));
+        t.refuse("the registers are not a list of " + std::to_string(count));
     return count;
 }
 
@@ -88,7 +88,7 @@ template <class Number>
 void unpack(Thread& t, const PtxArgument& list, const PtxType& type, int count, Number* to) {
     const int width = std::max(4, type.bytes), each = width / type.bytes;
     if (list.kind != PtxArgument::list || int(list.parts.size()) != count / each)
-        t.refuse("an operand is no list of " + std::to_string(count / each) + " registers");
+        t.refuse("an operand is not a list of " + std::to_string(count / each) + " registers");
     for (int n = 0; n < count; ++n) {
         const uint64_t bits =
             t.bits(list.parts[n / each], {'b', width}) >> 8 * type.bytes * (n % each);

@@ -195,7 +195,7 @@ __global__ void far_past(float* out, int i) {
 TEST_F(Accesses, TheHostsVariablesAreNoSharedMemory) {
     count_on_host<<<1, 1>>>();
     expect_out_of_bounds("@count reads 4 bytes, the host's variable host_counter");
-    far_past<<<1, 1>>>(floats.data, 6000 + 1024);  // past the gap, where any memory may follow
+    far_past<<<1, 1>>>(floats.data, 6000 + 1024);  // past the redzone, where any memory may follow
     expect_out_of_bounds("@far_past reads 4 bytes, ");
 }
 

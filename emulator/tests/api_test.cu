@@ -384,8 +384,8 @@ TEST_F(Api, HostCodeMayNotTouchDeviceMemory) {
     write_one<<<1, 1>>>(ints.data);
     EXPECT_EQ(ints.host()[0], 1);
     const std::string place = emulator::tracing()
-                                  ? "host code, at .*api_test.cu:.*, touches device memory"
-                                  : "host code in .* touches device memory";
+                                  ? "host code, at .*api_test.cu:.*, accesses device memory"
+                                  : "host code in .* accesses device memory";
     EXPECT_EXIT(fill(ints.data), testing::ExitedWithCode(3), place);
     EXPECT_EXIT(std::memset(floats.data, 0, 4), testing::ExitedWithCode(3), place);
 }

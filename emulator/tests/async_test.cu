@@ -94,7 +94,7 @@ TYPED_TEST(Async, BatchesAreEachThreadsOwnAndDoneInOrder) {
     const std::string all = problem();
     for (const std::string& said :
          {"asynchronous copy: @read_1 reads what " + early +
-              "2], block 0, thread 0): the wait at @wait leaves the last group under way, and the "
+              "2], block 0, thread 0): the wait at @wait leaves the last group in flight, and the "
               "copy is in it",
           "asynchronous copy: @read_0 reads what " + early +
               "3], block 0, thread 0): the wait at @wait does not cover it, because no commit "
@@ -149,7 +149,7 @@ TYPED_TEST(Async, ReadsBeforeTheWaitAreReported) {
                 {"asynchronous copy: @read_second reads what the copy at @copy has not "
                  "written yet (s[1][.." +
                  whose +
-                 "..): the wait at @wait leaves the last group under way, and "
+                 "..): the wait at @wait leaves the last group in flight, and "
                  "the copy is in it"});
         }
         const auto kernel = read_copy<TypeParam>;
@@ -183,7 +183,7 @@ TYPED_TEST(Async, ACopyThatNobodyNeedsNeedsNoWait) {
         kernel<<<1, 32>>>(in.data, out.data, true);
         expect_problem(
             {"asynchronous copy: @reuse writes where the copy at @copy has yet to write "
-             "(s[1][..leaves the last group under way"});
+             "(s[1][..leaves the last group in flight"});
         kernel<<<2, 32>>>(in.data, out.data, false);  // nothing is left of it
         expect_silence();
     });

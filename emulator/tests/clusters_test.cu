@@ -268,17 +268,17 @@ TEST_F(Clusters, WaitsThatEndTooEarly) {
     in_every_order([&] { run(kRight), expect_silence(); });
     run(kArrivesAtHome);
     expect_some(
-        {"@load..the last wait of thread 0 of rank ..at @wait_empty on the mbarrier empty..was over "
+        {"@load..the last wait of thread 0 of rank ..at @wait_empty on the mbarrier empty..returned "
          "after the 2 arrivals of its mbarrier_init() at @init_empty, all from its own block"});
     run(kParityStays);
     expect_some(
         {"one arrival more..the wait at @wait_empty on the mbarrier empty..by thread 0 of rank ..for "
-         "parity 1, was over at once: that is the parity of the phase before the first, for which "
+         "parity 1, returned at once: that is the parity of the phase before the first, for which "
          "the thread had waited before"});
     run(kReadersParityStays);  // a wait of one block lets the other one's producer go on
     expect_some(
         {"one arrival more..of rank 1, by this call..the wait at @reads..of rank 0 by thread 32 of "
-         "rank 0, for parity 0, was over at once"});
+         "rank 0, for parity 0, returned at once"});
 }
 
 // Each block arrives at the other's barrier, but only rank 0 waits before it leaves.

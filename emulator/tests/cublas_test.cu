@@ -298,13 +298,13 @@ TEST_F(Cublas, UnwrittenMatrices) {
     multiply(8, &zero, c.data);
     expect_some(
         {"uninitialised device memory: cublasSgemm at ..reads B (7 x 8, ldb 8), of which "
-         "nobody has written 28 of 224 bytes"});
+         "nothing has written 28 of 224 bytes"});
     cudaMemset(a.data, 0, 64 * sizeof(float));
     multiply(5, &zero, d.data);
     multiply(5, &one, d.data);  // what lies between the columns is not read
     expect_silence();
     multiply(6, &one, d.data);
-    expect_some({"reads C (6 x 8, ldc 8), of which nobody has written 32 of 192 bytes"});
+    expect_some({"reads C (6 x 8, ldc 8), of which nothing has written 32 of 192 bytes"});
 }
 
 __global__ void fill(float* x) { x[threadIdx.x] = 1; }  // @fill

@@ -258,7 +258,7 @@ TEST_F(Fragments, GlobalMatricesAreReadInWords) {
     EXPECT_EQ(traffic<A<signed char>>(64, false), (Traffic{2, 16, 0, 256}));
     EXPECT_EQ(traffic<ACol<signed char>>(64, false)[0], 8u);
     EXPECT_EQ((traffic<A<s4, 8, 8, 32>>(32, false)), (Traffic{1, 4, 0, 128}));
-    EXPECT_EQ(traffic<C<float>>(64, false), (Traffic{4, 32, 0, 1024}));  // 8 bytes a lane
+    EXPECT_EQ(traffic<C<float>>(64, false), (Traffic{4, 32, 0, 1024}));  // 8 bytes per lane
     EXPECT_EQ(traffic<C<half>>(64, false), (Traffic{4, 32, 0, 512}));
     // Here neighbours are in a column: 4 bytes.
     EXPECT_EQ((traffic<C<float, 8, 32>>(64, false)), (Traffic{8, 32, 0, 1024}));

@@ -313,7 +313,8 @@ TEST_F(InlineHopper, Wgmma) {
     const std::pair<Slip, Said> all[] = {
         {kNoWgmmaFence, {"wgmma: no wgmma_fence() before the first one at @wgmma"}},
         {kReadsEarly, {"race in shared memory: ..@early"}},
-        {kNoDescriptor, {"wgmma: that is no descriptor of an operand in shared memory at @wgmma"}},
+        {kNoDescriptor,
+         {"wgmma: that is not a descriptor of an operand in shared memory at @wgmma"}},
     };
     expect_each(all, [&](Slip slip) {
         product<<<1, 128>>>(slip, false, device_a.data, device_b.data, d.data);

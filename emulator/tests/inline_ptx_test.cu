@@ -272,7 +272,7 @@ TEST_F(InlinePtx, LoadsAndStoresAreTraced) {
     expect_failure({"misaligned: @store writes 16 bytes"}, cudaErrorMisalignedAddress);
     access<<<1, 32>>>(kPointer, in.data, out.data);
     expect_failure(
-        {"st: that is no address of shared memory..__cvta_generic_to_shared..at @store"});
+        {"st: that is not a shared-memory address..__cvta_generic_to_shared..at @store"});
 }
 
 __global__ void atomics(unsigned* all, float* real, unsigned* old) {

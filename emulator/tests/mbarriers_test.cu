@@ -132,10 +132,10 @@ TEST_F(Mbarriers, MistakesInARing) {
         {kNoWait, late_load},
         {kNoToggle,
          {"mbarrier_arrive_expect_tx: one arrival more..full[0]..at @expect..the wait at @wait_full "
-          "on mbarrier full[0] by thread ..for parity 0, was over at once: ..of phase 0, for which",
+          "on mbarrier full[0] by thread ..for parity 0, returned at once: ..of phase 0, for which",
           late_load[0],
           "mbarrier_wait_parity: phase 1 of mbarrier empty[0]..at @wait_empty..wait for ever; the wait at "
-          "@wait_full on mbarrier full[0]..for parity 0, was over at once"}},
+          "@wait_full on mbarrier full[0]..for parity 0, returned at once"}},
         {kNoRelease, {"deadlock..64 threads..@wait_empty for phase 0 of mbarrier empty[0]"}},
         {kOneReleaseMissing,
          {"empty[0], initialised at @init_empty: phase 1, 1 thread waiting; 63 of 64 arrivals have been made (threads 0 to "
@@ -143,7 +143,7 @@ TEST_F(Mbarriers, MistakesInARing) {
           "thread 7 waits at @wait_full"}},
         {kTooManyArrivals,
          {"empty[0], initialised at @init_empty: phase 0, 1 thread waiting; 64 of 65 arrivals have been made (threads 0 to "
-          "63 at @release), and nobody else has ever arrived: is the 65 of its mbarrier_init() more"}},
+          "63 at @release), and no other thread has ever arrived: is the 65 of its mbarrier_init() more"}},
         {kReleaseTooEarly, late_load},
         {kNoWaitForRelease,
          {late_load[0] + " (ring[0][0], block 0, thread 1 and thread 0's asynchronous write)",
@@ -151,7 +151,7 @@ TEST_F(Mbarriers, MistakesInARing) {
         {kTooFewArrivals, late_load},
         {kFirstParity1,
          {"the block ends, and no thread has waited for the cp_async_bulk_tensor at @load..: the wait at "
-          "@wait_full on mbarrier full[..for parity 1, was over at once: that is the parity of the "
+          "@wait_full on mbarrier full[..for parity 1, returned at once: that is the parity of the "
           "phase before the first",
           late_load[0]}},
         {kNobodyWaits,

@@ -273,8 +273,8 @@ __managed__ int of_both[4];
 __global__ void pass_on() { address = by_address; }
 __global__ void one(int* to) { *to = 1; }
 
-// The host's name of a device variable is no address on the device, but a kernel may have passed the
-// address to the host, and a managed variable's name is its address.
+// The host's name of a device variable is not an address on the device, but a kernel may have passed
+// the address to the host, and a managed variable's name is its address.
 TEST_F(Programs, NamesOfVariables) {
     int host = 0, *passed;
     one<<<1, 1>>>(by_name);  // @argument

@@ -37,10 +37,10 @@ TEST_F(Requests, WavefrontsAreThoseOfTheHardware) {
         {4, AT(l % 2 * 128), 2, kAny, 1}, {4, AT(l * 128), 8, kAny, 1, 0xff}, {4, AT(l * 128), 0, kAny, 0, 0},
         {4, AT(l % 16 * 32), 4, 4}, {4, AT(l % 2 * 2112 + l / 2 * 4), 1, 1}, {4, AT(l % 2 * 2048 + l / 2 * 4), 2, 2},
         {2, AT(l * 2), 1, kAny, 1}, {1, AT(l), 1, kAny, 1},
-        // Two words a lane are served one half-warp after the other or, if pairs of lanes agree, both halves at once.
+        // Two words per lane are served one half-warp after the other or, if pairs of lanes agree, both halves at once.
         {8, AT(l * 8), 2, 2, 2}, {8, AT(l * 16), 4, 4, 2}, {8, AT(l % 16 * 8), 2, 2, 2},
         {8, AT(0), 1, 2, 1}, {8, AT(l / 2 * 8), 1, 2, 1}, {8, AT((l / 4 * 2 + l % 2) * 8), 1, 2},
-        // Four words a lane are served one quarter-warp after the other: no pairs agree; one quarter only; rows padded by 16 bytes.
+        // Four words per lane are served one quarter-warp after the other: no pairs agree; one quarter only; rows padded by 16 bytes.
         {16, AT(l * 16), 4, 4, 4}, {16, AT(l * 16), 1, kAny, 1, 0xff}, {16, AT(l * 32), 8, 8, 4}, {16, AT(l * 128), 32, 32, 4},
         {16, AT(l * 144), 4, kAny, 4}, {16, AT(l % 8 * 16), 4, 4, 4}, {16, AT(l % 16 * 16), 4, 4}, {16, AT(l % 16 * 32), 8, 8},
         {16, AT((l / 8 * 4 + l % 4) * 16), 4, 4}, {16, AT((l < 16 ? l / 2 : l / 4 * 2 + l % 2) * 16), 4, 4},

@@ -96,7 +96,7 @@ TEST_F(TensorCopies, MistakesInALoad) {
         {"cp_async_bulk_tensor: x is 2..at @fetch", map, 2, 0},
         {"cp_async_bulk_tensor: ..multiple of 128 at @fetch", map, 0, 16},
         {"", swizzled, 0, 128},  // the pattern depends on the address alone
-        {"cp_async_bulk_tensor: that is no tensor map..at @fetch", CUtensorMap{}, 0, 0},
+        {"cp_async_bulk_tensor: that is not a tensor map..at @fetch", CUtensorMap{}, 0, 0},
         {"out of bounds: @fetch writes 1024 bytes..last 128..dynamic shared memory", map, 0, 3200},
         {"out of bounds: @fetch reads 128 bytes, in 2048 bytes of device memory, freed", gone, 0,
          0},

@@ -166,7 +166,7 @@ REFUSED = [
     ("void k(int n) {}\nauto launched = b ? k : l; launched<<<1, 1>>>(x);",
      2, "a launch of k, which is not __global__"),
     ("__global__ void k(int n,\n const CUtensorMap map);",
-     2, "a tensor map that is no const __grid_constant__ CUtensorMap"),
+     2, "a tensor map that is not a const __grid_constant__ CUtensorMap"),
     ("k<<<1, 1;", 1, "a launch's <<< without its >>>"),
     ("k<<<1, 1>>>;", 1, "no arguments after a launch's >>>"),
 ]

@@ -94,13 +94,13 @@ TEST_F(Wgmma, Mistakes) {
         {kNoCommit, no_wait},
         {kNoWait, no_wait},
         {kWaitTooLittle, no_wait},
-        {kWriteTooEarly, {"wgmma: accumulators were written..at @multiply was under way at @wait"}},
+        {kWriteTooEarly, {"wgmma: accumulators were written..at @multiply was in flight at @wait"}},
         {kOverwritten, {"race in shared memory: @overwrite writes what @multiply reads"}},
         {kWarpElsewhere, {"wgmma: the warps of the warpgroup call different ones"}},
         {kWarpMissing, {"deadlock..wait at @wait, for a wgmma that not all"}},
         {kOtherOperands, {"wgmma: the warps..@multiply, of other operands at @multiply"}},
         {kLaneDiffers, {"wgmma: lanes 0 and 8 give different operands at @multiply"}},
-        {kNoDescriptor, {"wgmma: that is no descriptor..at @multiply"}},
+        {kNoDescriptor, {"wgmma: that is not a descriptor..at @multiply"}},
         {kPastTheEnd, {"out of bounds: @multiply reads 16 bytes"}},
     };
     in_every_order([] {

@@ -1,4 +1,4 @@
-// Device memory that nobody has written: who may not read it, and what counts as written.
+// Device memory that nothing has written: who may not read it, and what counts as written.
 #include "device.h"
 
 namespace {
@@ -25,7 +25,7 @@ TEST_F(Written, TheHostUsesItInCodeThatHasRunBefore) {
     EXPECT_EQ(sum_of(host.data(), 1000), 1000);
     cudaMemcpy(host.data(), unwritten, 256, cudaMemcpyDeviceToHost);
     EXPECT_NE(sum_of(host.data(), 64), 64);
-    expect_problem({"@sum reads on the host what nobody has written"});
+    expect_problem({"@sum reads on the host what nothing has written"});
 }
 
 __global__ void add_one(const float* in, float* out) {
@@ -46,13 +46,13 @@ __global__ void read_vectors(const float4* in, float* out) {
 TEST_F(Written, AKernelReadsWhatNobodyHasWritten) {
     add_one<<<1, 64>>>(unwritten, floats.data);
     expect_problem(
-        {"uninitialised device memory: @add_one reads what nobody has written (byte 0 of "
+        {"uninitialised device memory: @add_one reads what nothing has written (byte 0 of "
          "the 256 bytes that cudaMalloc at @malloc allocated, block 0, thread 0)..63 more"});
     write<<<1, 63>>>(unwritten);
     add_one<<<1, 63>>>(unwritten, floats.data);
     expect_silence();
     add_one<<<1, 64>>>(unwritten, floats.data);
-    expect_problem({"@add_one reads what nobody has written (byte 252 of..thread 63)"});
+    expect_problem({"@add_one reads what nothing has written (byte 252 of..thread 63)"});
 }
 
 #pragma GCC diagnostic push
@@ -82,7 +82,7 @@ TEST_F(Written, AVariableThatIsNeverSetIsKnownByItsValue) {
 
 TEST_F(Written, AnAtomicReadsAndWrites) {
     add_up<<<1, 64>>>(unwritten);
-    expect_problem({"@add_up adds to what nobody has written (byte 0 of..3 more"});
+    expect_problem({"@add_up adds to what nothing has written (byte 0 of..3 more"});
     add_up<<<1, 64>>>(unwritten);
     expect_silence();
     exchange<<<1, 64>>>(unwritten);
@@ -97,7 +97,7 @@ TEST_F(Written, AVectorMayReachPastIt) {
     cudaMalloc(&other, 256);
     write<<<1, 60>>>(other);
     read_vectors<<<1, 16>>>(reinterpret_cast<float4*>(other), floats.data);
-    expect_problem({"@vector reads what nobody has written (byte 240 of"});
+    expect_problem({"@vector reads what nothing has written (byte 240 of"});
     cudaFree(other);
 }
 
@@ -114,7 +114,7 @@ TEST_F(Written, ByCopiesAndFills) {
     cudaMemcpy(copied, none, 256, cudaMemcpyDeviceToDevice);
     expect_silence();
     add_one<<<1, 64>>>(copied, floats.data);
-    expect_problem({"@add_one reads what nobody has written (byte 128 of..31 more"});
+    expect_problem({"@add_one reads what nothing has written (byte 128 of..31 more"});
     cudaFree(none);
     cudaFree(copied);
 }
@@ -145,7 +145,7 @@ TEST_F(Written, TheHostUsesWhatNobodyHasWritten) {
     sum += host[60];  // @use
     EXPECT_NE(sum, sum);
     expect_problem(
-        {"uninitialised device memory: @use reads on the host what nobody has written: "
+        {"uninitialised device memory: @use reads on the host what nothing has written: "
          "16 of the 256 bytes that cudaMemcpy at @copy copied, the first at byte 240 of "
          "the 256 bytes that cudaMalloc at @malloc allocated (does the grid cover it?)"});
     cudaMemcpy(host.data(), unwritten, 256, cudaMemcpyDeviceToHost);
@@ -185,13 +185,13 @@ TEST_F(Written, NotByALaunchThatFailed) {
 }
 
 TEST_F(Written, NotByAFilling) {
-    emulator::count_as_filling(unwritten, "C");
+    emulator::treat_copies_as_fill(unwritten, "C");
     const std::vector<float> filling(64, 7);
     cudaMemcpy(unwritten, filling.data(), 256, cudaMemcpyHostToDevice);
     write<<<1, 63>>>(unwritten);
     add_one<<<1, 64>>>(unwritten, floats.data);
     expect_problem(
-        {"@add_one reads what nobody has written (byte 252 of the 256 bytes of C, block 0"});
+        {"@add_one reads what nothing has written (byte 252 of the 256 bytes of C, block 0"});
     EXPECT_EQ(floats.host()[63], 8);
 }
 

@@ -160,7 +160,7 @@ std::string described(const Hazard& h) {
     const std::string who = " (" + h.who + ")";
     if (h.first == 0)
         return h.global ? "uninitialised device memory: " + second + does(h.second_kind) +
-                              " what nobody has written" + who
+                              " what nothing has written" + who
                         : "uninitialised shared memory: " + second + does(h.second_kind) +
                               " what no thread of the block has written" + who +
                               (h.why.empty() ? "" : ": " + h.why);

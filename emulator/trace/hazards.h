@@ -38,7 +38,7 @@ struct Hazard {
 // Keeps one hazard for each pair of instructions. who() is called only for a new one, which is
 // returned; null: the pair is known.
 Hazard* report_hazard(Hazard hazard, const std::function<std::string()>& who);
-// An instruction has read what nobody had written, and no later write races with it.
+// An instruction has read uninitialised memory, and no later write races with it.
 void report_unexplained(uint16_t site);
 bool is_unexplained(uint16_t site);
 void forget_hazards();
@@ -46,6 +46,6 @@ void forget_hazards();
 std::string describe(const Hazard& hazard);  // call find_lines_of_sites() first
 // A line for each cause. counted: with "and 19 more like it".
 std::vector<std::string> described_hazards(bool counted);
-std::vector<std::string> described_harmless();  // likewise, of those that are no error
+std::vector<std::string> described_harmless();  // likewise, of those that are not errors
 
 }  // namespace emulator

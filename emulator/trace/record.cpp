@@ -28,7 +28,7 @@ struct Event {
     const char* call = "";  // another event (barrier, wait, ...), at `where`
     std::string where;
     uint32_t active = 0, copies = 0;  // lanes
-    int width = 0;  // bytes a lane
+    int width = 0;  // bytes per lane
     uint64_t address[32] = {}, to[32] = {};  // to: a copy's destination in shared memory
     int cost = 0, ideal = 0;  // sectors or wavefronts
     int number = 0;  // in its warp

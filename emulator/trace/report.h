@@ -14,7 +14,7 @@ extern uint64_t resets;  // calls of reset_counts(), which forgets what was repo
 void report_problem(const std::string& problem);  // keeps it for counts()
 // Adds who it was, "block 3, thread 0", and reports the problem of the first alone.
 void report_once(const std::string& problem, const std::string& who);
-// Likewise what is no problem. One note is kept for each `what`; why: the rest of its text.
+// Likewise a note, which is not a problem. One is kept for each `what`; why: the rest of its text.
 void report_note(const std::string& what, const std::string& why);
 void report_aloud(const std::string& problem);  // also prints it, unless it is printed later
 // Whether problems and counts are printed when the program ends (EMULATOR_SUMMARY in its

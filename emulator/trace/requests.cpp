@@ -110,7 +110,7 @@ void count_pending() {
 int shared_wavefronts(const uint64_t (&address)[32], uint32_t active, int width, bool store,
                       int* ideal) {
     constexpr int kBanks = 32, kBankBytes = 4;
-    // 128 bytes are served at a time: a whole warp of 4 bytes a lane, half a warp of 8, a quarter
+    // 128 bytes are served at a time: a whole warp of 4 bytes per lane, half a warp of 8, a quarter
     // of 16.
     int groups = width <= 4 ? 1 : width <= 8 ? 2 : 4;
     const auto pairs_agree = [&](int distance) {

@@ -57,10 +57,10 @@ struct Table {
             if (e.st_size == 0 || e.st_shndx == SHN_UNDEF || e.st_name >= names.size()) continue;
             if (type != STT_OBJECT && type != STT_FUNC) continue;
             size_t size = e.st_size;
-            // clang may split the gap off the array, which is then named ...s.0.
+            // clang may split the redzone off the array, which is then named ...s.0.
             const char* const shared = std::strstr(&names[e.st_name], kShared);
             if (compiled_for_tracing && shared && !std::strchr(shared, '.'))
-                size -= std::min(size, kSharedGap);
+                size -= std::min(size, kSharedRedzone);
             symbols.push_back(
                 {uintptr_t(e.st_value) + load_address, size, type == STT_FUNC, &names[e.st_name]});
         }

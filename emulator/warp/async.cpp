@@ -25,7 +25,7 @@ struct Copy {
     unsigned char bytes[16];
     // The last wait of its thread since the call, and why that does not cover the copy.
     Call left_by{};
-    size_t left = 0;  // batches that may still be under way
+    size_t left = 0;  // batches that may still be in flight
     bool committed = false;
     // What other threads have done to the destination since the call, once for each instruction.
     std::vector<races::InFlightAccess> accesses{};
@@ -35,9 +35,9 @@ std::string why_not_covered(const Copy& copy) {
     if (!copy.left_by.file) return "no wait follows the copy";
     const std::string wait = "the wait at " + site_name(copy.left_by);
     if (!copy.committed) return wait + " does not cover it, because no commit comes before";
-    if (copy.left == 1) return wait + " leaves the last group under way, and the copy is in it";
+    if (copy.left == 1) return wait + " leaves the last group in flight, and the copy is in it";
     return wait + " leaves the last " + std::to_string(copy.left) +
-           " groups under way, and the copy is in one of them";
+           " groups in flight, and the copy is in one of them";
 }
 
 struct Pipeline {  // of a thread

@@ -24,25 +24,25 @@ std::string hexadecimal(unsigned mask) {
 
 // The lanes of a warp that wait at an operation: how many, one of them, and whether all others are
 // at the same call with the same mask.
-struct Meeting {
+struct WarpArrivals {
     unsigned waiting = 0, one = 0;
-    bool alike = true;
+    bool matching = true;
     unsigned missing = 0;  // a lane that had not arrived at the last check
-} meetings[kMaxThreads / 32];
+} warp_arrivals[kMaxThreads / 32];
 
 void wait_at_warp(const char* file, int line) {
     Thread& self = threads[current_thread];
     self.site = {file, line, 0};
     self.state = State::at_warp;
     note_arrival();
-    Meeting& meeting = meetings[current_thread / 32];
-    const Thread& one = threads[meeting.one];
-    if (meeting.waiting++ == 0) {
-        meeting.one = current_thread;
-        meeting.alike = !self.operation;
+    WarpArrivals& arrivals = warp_arrivals[current_thread / 32];
+    const Thread& one = threads[arrivals.one];
+    if (arrivals.waiting++ == 0) {
+        arrivals.one = current_thread;
+        arrivals.matching = !self.operation;
     } else if (one.mask != self.mask || one.name != self.name || one.site.file != file ||
                one.site.line != line || self.operation) {
-        meeting.alike = false;
+        arrivals.matching = false;
     }
 }
 
@@ -51,7 +51,7 @@ void wait_at_warp(const char* file, int line) {
 void check_partners(unsigned thread) {
     const Thread& self = threads[thread];
     const unsigned first = thread / 32 * 32, lanes = std::min(32u, run.threads - first);
-    if (meetings[thread / 32].alike) return;
+    if (warp_arrivals[thread / 32].matching) return;
     for (unsigned lane = 0; lane < lanes; ++lane) {
         const Thread& t = threads[first + lane];
         const bool mutual = (self.mask >> lane & 1) && (t.mask >> (thread - first) & 1);
@@ -104,9 +104,9 @@ bool complete(unsigned thread, const void* pc = nullptr) {
     const Thread& self = threads[thread];
     const unsigned mask = self.mask;
     if (self.operation && lanes < 32) return false;
-    Meeting& meeting = meetings[thread / 32];
-    for (unsigned i = 0, from = meeting.missing; i < lanes; ++i) {
-        const unsigned lane = meeting.missing = from + i < lanes ? from + i : from + i - lanes;
+    WarpArrivals& arrivals = warp_arrivals[thread / 32];
+    for (unsigned i = 0, from = arrivals.missing; i < lanes; ++i) {
+        const unsigned lane = arrivals.missing = from + i < lanes ? from + i : from + i - lanes;
         const Thread& t = threads[first + lane];
         if (!(mask >> lane & 1) || (t.state == State::returned && !self.operation)) continue;
         if (t.state != State::at_warp || t.mask != mask || t.operation != self.operation)
@@ -140,7 +140,7 @@ bool complete(unsigned thread, const void* pc = nullptr) {
         Thread& t = threads[first + lane];
         if ((mask >> lane & 1) && t.state != State::returned) {
             t.state = State::ready;
-            --meeting.waiting;
+            --arrivals.waiting;
         }
     }
     // A collective orders no memory. A shuffle also orders the accesses of lanes that have
@@ -198,12 +198,12 @@ unsigned active_lanes(const char* file, int line) {
 
 namespace warps {
 
-void begin_block() { std::fill_n(meetings, (run.threads + 31) / 32, Meeting()); }
+void begin_block() { std::fill_n(warp_arrivals, (run.threads + 31) / 32, WarpArrivals()); }
 
 // Other lanes may have waited only for the one that has returned.
 void end_thread() {
     const unsigned first = current_thread / 32 * 32, end = std::min(first + 32, run.threads);
-    for (unsigned t = first; meetings[first / 32].waiting > 0 && t < end; ++t)
+    for (unsigned t = first; warp_arrivals[first / 32].waiting > 0 && t < end; ++t)
         if (threads[t].state == State::at_warp && complete(t)) return;
 }
 
@@ -228,7 +228,7 @@ bool reports_stuck() {
          (one ? "its" : "their") + " warp that never arrive there" +
          (lanes < 32 && self.operation
               ? ": its warp has " + std::to_string(lanes) + " lanes, not 32"
-              : (missing.empty() ? "" : ": ") + whereabouts(missing)));
+              : (missing.empty() ? "" : ": ") + describe_waits(missing)));
     return true;
 }
 

@@ -2,7 +2,7 @@
 // Seen: unset
 // Cause: the counter in device memory was never set to zero.
 // Source: https://github.com/llvm/llvm-project/pull/216788
-// Says: adds to what nobody has written
+// Says: adds to what nothing has written
 #include <cstdio>
 
 __global__ void count(int* counter) {

@@ -3,7 +3,7 @@
 // Cause: __pipeline_wait_prior(1) is correct while a next tile is in flight; for the last tile nothing follows it.
 // Source: https://github.com/xlite-dev/LeetCUDA/pull/75
 // Says: has not written yet
-// Says: leaves the last group under way, and the copy is in it
+// Says: leaves the last group in flight, and the copy is in it
 #include <cuda_pipeline.h>
 
 #include <cstdio>

@@ -3,7 +3,7 @@
 // Cause: after the last tile the loop goes on to issue copies, which only store zeros. They are still in flight.
 // Source: https://github.com/NVIDIA/Fuser/pull/2005
 // Says: has yet to write
-// Says: leaves the last group under way, and the copy is in it
+// Says: leaves the last group in flight, and the copy is in it
 #include <cuda_pipeline.h>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 // A kernel gets the array that I declared as __device__, and stops with an illegal address.
 // Seen: crashes
-// Cause: on the host the array's name is no device address; the host has only a shadow of the variable.
+// Cause: on the host the array's name is not a device address; the host has only a shadow of the variable.
 // Source: https://github.com/NVIDIA/cccl/pull/2611
 // Says: passes to the kernel the host's name of the __device__ variable table, which is not its address
 // Says: cudaGetSymbolAddress(&pointer, table) gives the address

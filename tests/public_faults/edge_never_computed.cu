@@ -2,7 +2,7 @@
 // Seen: wrong_product
 // Cause: the number of blocks is rounded down, so that no block computes the edge.
 // Source: https://github.com/NVIDIA/cuda-samples/issues/411
-// Says: reads on the host what nobody has written
+// Says: reads on the host what nothing has written
 #include <cstdio>
 #include <vector>
 

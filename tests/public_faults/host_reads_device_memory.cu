@@ -2,7 +2,7 @@
 // Seen: crashes
 // Cause: the host reads through the pointer from cudaMalloc(), without cudaMemcpy().
 // Source: https://github.com/ComputationalRadiationPhysics/picongpu/pull/4029
-// Says: touches device memory, which only kernels can
+// Says: accesses device memory, which only kernels can
 #include <cstdio>
 __global__ void fill(int* out) { *out = 7; }
 int main() {

@@ -2,7 +2,7 @@
 // Seen: crashes
 // Cause: ldmatrix takes an address of shared memory, and gets the lower half of a generic pointer.
 // Source: own
-// Says: ldmatrix.sync: that is no address of shared memory: __cvta_generic_to_shared(pointer) gives it
+// Says: ldmatrix.sync: that is not a shared-memory address: __cvta_generic_to_shared(pointer) gives it
 #include <cuda_fp16.h>
 
 #include <cstdint>

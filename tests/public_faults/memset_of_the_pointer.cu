@@ -3,7 +3,7 @@
 // Cause: cudaMemset() gets the address of the pointer in place of the pointer, and fails.
 // Source: https://github.com/BBuf/how-to-optim-algorithm-in-cuda/pull/6
 // Says: fails, invalid argument: 4 bytes in memory that is not device memory
-// Says: adds to what nobody has written
+// Says: adds to what nothing has written
 #include <cstdio>
 
 __global__ void dot(const float* a, const float* b, float* sum) {

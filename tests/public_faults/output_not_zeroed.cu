@@ -2,7 +2,7 @@
 // Seen: unset
 // Cause: it adds to an array that comes from cudaMalloc and was never set to zero.
 // Source: https://github.com/NVIDIA/cuda-quantum/pull/2475
-// Says: reads what nobody has written
+// Says: reads what nothing has written
 #include <cstdio>
 
 __global__ void kron(int n, const float* a, const float* b, float* c) {

@@ -3,7 +3,7 @@
 // Cause: no consumer has arrived when the first round begins; a wait for parity 1 returns at once there.
 // Source: https://github.com/Dao-AILab/flash-attention/issues/1317
 // Says: none of 2 arrivals has been made
-// Says: one of the waits must let the first round pass, and a wait for parity 1 does
+// Says: one of the waits must return at once in the first round, as one for parity 1 does
 #include "common/ptx/ptx.cuh"
 #include "common/tensor_map.h"
 constexpr int kStages = 2;

@@ -2,7 +2,7 @@
 // Seen: unset
 // Cause: nobody sets C to zero before the blocks add to it.
 // Source: https://github.com/ORNL/HeCBench/pull/289
-// Says: adds to what nobody has written
+// Says: adds to what nothing has written
 __global__ void matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     const int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
     if (row >= M || col >= N) return;

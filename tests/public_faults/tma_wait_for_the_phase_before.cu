@@ -1,8 +1,8 @@
 // A circular buffer of two tiles: the first results are garbage, and then an arrival too many ends the kernel.
 // Seen: hopper
-// Cause: each wait asks for parity 1, so it is over at once in the phases with parity 0, such as the first.
+// Cause: each wait is for parity 1, so it returns at once in the phases with parity 0, such as the first.
 // Source: https://github.com/facebookexperimental/CUTracer/pull/106
-// Says: for parity 1, was over at once
+// Says: for parity 1, returned at once
 // Says: race in shared memory
 #include "common/ptx/ptx.cuh"
 #include "common/tensor_map.h"

@@ -1,6 +1,6 @@
 // The first tile is zeros or old data, and later the kernel with TMA hangs or fails.
 // Seen: hopper
-// Cause: the thread arrives without expecting any bytes (expect_tx), so the wait is over before the copy.
+// Cause: the thread arrives without expecting any bytes (expect_tx), so the wait returns before the copy completes.
 // Source: https://sweetapi.com/biondizzle/nvfp4-megamoe-kernel/commits/commit/bd4f09d514a98472ddf550e444cbc2c033347498
 // Says: no mbarrier_arrive_expect_tx() expects any bytes
 // Says: race in shared memory
