@@ -54,7 +54,7 @@ std::vector<uint32_t> visits(const std::vector<uint32_t>& next) {
     if (at != 0 || visited.size() != next.size())
         throw Failure(
             kWrongResult,
-            format("the random order is no single cycle: from element 0 it visits %zu of %zu",
+            format("the random order is not a single cycle: from element 0 it visits %zu of %zu",
                    visited.size(), next.size()));
     return visited;
 }

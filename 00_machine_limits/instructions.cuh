@@ -9,7 +9,7 @@
 
 // Below, step number i sets x to what the next step needs, so that none can start before the one
 // before has finished. A step is one instruction on sm_75, sm_80 and sm_90, as the machine code of
-// nvcc 13.0 shows (four for MULTIPLY64). The operands x, y and z are such that no two consecutive
+// nvcc 13.0 shows (four for mul.lo.u64). The operands x, y and z are such that no two consecutive
 // steps give the same x. kVolta and kPascal are the cycles that the Volta report gives, or "-"
 // where it gives none.
 struct Ffma {
@@ -51,12 +51,12 @@ struct Imad {
     __host__ __device__ static void step(T& x, T& y, T z, int) { x = x * y + z; }
 };
 
-// The low 64 bits of a product of two 64-bit integers. sm_75, sm_80 and sm_90 have no instruction
-// for it: ptxas emits an IMAD.WIDE.U32, two IMADs and an IADD3. Products of odd numbers never
+// PTX's instruction for the low 64 bits of a product of two 64-bit integers. sm_75, sm_80 and sm_90
+// have none: ptxas emits an IMAD.WIDE.U32, two IMADs and an IADD3. Products of odd numbers never
 // become 0.
-struct Multiply64 {
+struct MulLo64 {
     using T = uint64_t;
-    static constexpr const char *kName = "MULTIPLY64", *kVolta = "-", *kPascal = "-";
+    static constexpr const char *kName = "mul.lo.u64", *kVolta = "-", *kPascal = "-";
     static constexpr int kOperands = 2;
     static constexpr double kX = 1234567890123457, kY = 987654321098765, kZ = 0;
     __host__ __device__ static void step(T& x, T& y, T, int) {
@@ -94,8 +94,8 @@ struct Hfma2 {
     }
 };
 
-// The special function unit takes x to 2^x by MUFU.EX2 and back by MUFU.LG2, alternately. (ptxas
-// removes a pair of reciprocals.)
+// The instruction of the special function unit (SFU). The steps alternate between MUFU.EX2, 2^x, and
+// MUFU.LG2, which gives x again. (A chain of reciprocals would not do: ptxas removes 1 / (1 / x).)
 struct Mufu {
     using T = float;
     static constexpr const char *kName = "MUFU", *kVolta = "-", *kPascal = "-";

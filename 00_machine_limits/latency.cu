@@ -1,9 +1,9 @@
 // 00_machine_limits/latency: how many cycles a load and an instruction take before the next one can
-// use the result, and how many bytes a clock L1 delivers. One thread follows pointers, or computes
+// use the result, and how many bytes per clock L1 delivers. One thread follows pointers, or computes
 // in a chain, between two readings of its SM's clock.
 //
 // Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/latency.cu common/*.cu common/*.cpp -o 00_machine_limits/latency -lcublas -lcublasLt
-// Articles: the Mynavi report on Volta: L1 of 28 cycles and 108 bytes a clock; instructions of 4
+// Articles: the Mynavi report on Volta: L1 of 28 cycles and 108 bytes per clock; instructions of 4
 //           cycles, of 6 on Pascal, whose IMAD takes some 86 (it has to be emulated). The columns
 //           volta and pascal are these, quoted.
 #include <cuda_runtime.h>
@@ -23,7 +23,7 @@
 #include "common/table.h"
 #include "common/timing.h"
 
-using Chains = std::tuple<Ffma, Fadd, Iadd, Imad, Multiply64, Dfma, Hfma2, Mufu>;
+using Chains = std::tuple<Ffma, Fadd, Iadd, Imad, MulLo64, Dfma, Hfma2, Mufu>;
 constexpr int kBandwidthBytes = 2 * kChunk;
 constexpr size_t kMostBytes = kEmulated ? 1 << 20 : 1 << 30;
 
@@ -305,7 +305,7 @@ int main(int argc, char** argv) {
                  {"volta", "Volta", 7},    {"pascal", "Pascal", 7}};
     return run_benchmark(
         "latency",
-        "cycles of loads from each memory and of dependent instructions, bytes a clock "
+        "cycles of loads from each memory and of dependent instructions, bytes per clock "
         "from L1",
         "Example:\n  latency --csv latency.csv", o, {}, argc, argv,
         [&](Report& report) { measure(o, report); });

@@ -42,7 +42,7 @@ constexpr std::make_index_sequence<std::size(kSteps)> kAllSteps;
 struct Workloads {
     Arrays& x;
     int sm_count;
-    int l2_pieces;  // read by each block of read_l2
+    int l2_chunks;  // read by each block of read_l2
 
     size_t chains() const { return size_t(kFmaBlocks) * sm_count * kThreads * kChains; }
     size_t sums() const { return size_t(kSharedBlocks) * sm_count * kThreads; }
@@ -73,11 +73,11 @@ struct Workloads {
                 }};
     }
     Workload l2(int iterations) const {
-        const int blocks = kL2Blocks * sm_count, pieces = l2_pieces;
-        const double once = double(blocks) * pieces * kL2Loads * kThreads * sizeof(uint4);
+        const int blocks = kL2Blocks * sm_count, chunks = l2_chunks;
+        const double once = double(blocks) * chunks * kL2Loads * kThreads * sizeof(uint4);
         const Traffic moved = {iterations * once, double(blocks) * kThreads * sizeof(unsigned), 0};
         return {"l2", &Limits::l2_gbs, moved, 0, [=, *this] {
-                    read_l2<<<blocks, kThreads>>>(iterations, pieces, as<uint4>(x.a),
+                    read_l2<<<blocks, kThreads>>>(iterations, chunks, as<uint4>(x.a),
                                                   as<unsigned>(x.c));
                 }};
     }
@@ -166,7 +166,7 @@ void verify(Arrays& x, const Workloads& workloads) {
         x.verify(workloads.fma(iterations), workloads.chains(), y);
         x.verify(workloads.shared(iterations), workloads.sums(), x.shared_sums(iterations));
         const int blocks = kL2Blocks * workloads.sm_count;
-        const std::vector<unsigned> sums = x.l2_sums(blocks, workloads.l2_pieces, iterations);
+        const std::vector<unsigned> sums = x.l2_sums(blocks, workloads.l2_chunks, iterations);
         x.verify(workloads.l2(iterations), sums.size(), sums);
     }
     x.put_halves();
@@ -206,9 +206,9 @@ void measure(const BenchmarkOptions& o, bool clock_only, Report& report) {
     GpuTimer timer(o.device);
     Arrays x(array_length(timer.l2_bytes), kFmaBlocks * timer.sm_count);
     // All blocks together read half of what L2 holds.
-    const int l2_pieces = std::max(1, int(timer.l2_bytes / 2 / timer.sm_count / kL2Blocks /
+    const int l2_chunks = std::max(1, int(timer.l2_bytes / 2 / timer.sm_count / kL2Blocks /
                                           (kL2Loads * kThreads * sizeof(uint4))));
-    const Workloads workloads = {x, timer.sm_count, kEmulated ? 1 : l2_pieces};
+    const Workloads workloads = {x, timer.sm_count, kEmulated ? 1 : l2_chunks};
     if (clock_only) {  // the clock is lower under mma.sync, and lower still under wgmma
         std::vector<Workload> all = {workloads.fma(kIterations), workloads.mma(kIterations)};
         if (has_wgmma()) all.push_back(workloads.warpgroup_mma(kIterations));

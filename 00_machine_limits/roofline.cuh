@@ -13,9 +13,9 @@
 using namespace nvcuda;
 
 constexpr int kThreads = 256;  // per block, in every kernel but mma_chains
-constexpr int kSweepVectors = 2;  // float4s per thread and piece of the sweep
-constexpr int kPieces = 4;  // of a block of the sweep
-constexpr int kFloats = 4 * kPieces * kSweepVectors * kThreads;  // of a block: arrays are multiples
+constexpr int kSweepVectors = 2;  // float4s per thread and chunk of the sweep
+constexpr int kChunks = 4;  // of a block of the sweep
+constexpr int kFloats = 4 * kChunks * kSweepVectors * kThreads;  // of a block: arrays are multiples
 // Independent chains per thread: more than the 4 cycles that an FMA takes (latency.cu).
 constexpr int kChains = 8;
 constexpr int kUnroll = 64;  // steps in a row: 8 chains of them are 8 KiB of code
@@ -44,7 +44,7 @@ __device__ inline void report_elapsed(const Elapsed& begin, Elapsed* elapsed) {
         elapsed[blockIdx.x] = {end.cycles - begin.cycles, end.nanoseconds - begin.nanoseconds};
 }
 
-// Each thread copies one float4. On an H200 four a thread, or persistent blocks, are slower: see
+// Each thread copies one float4. On an H200 four per thread, or persistent blocks, are slower: see
 // notes.md.
 __global__ void __launch_bounds__(kThreads) copy(const float4* a, float4* c) {
     const size_t i = size_t(blockIdx.x) * kThreads + threadIdx.x;
@@ -68,12 +68,12 @@ __device__ __forceinline__ void steps(float (&x)[kChains], float addend) {
         for (int i = 0; i < kChains; ++i) x[i] = fmaf(x[i], kFactor, addend);
 }
 
-// A block takes kPieces consecutive pieces, one after the other. A thread loads its elements of
-// the next piece once the first step has read those of this one. Memory then works while the FMAs
+// A block takes kChunks consecutive chunks, one after the other. A thread loads its elements of
+// the next chunk once the first step has read those of this one. Memory then works while the FMAs
 // do, and no register has to be copied.
 template <int kCount>
 __global__ void __launch_bounds__(kThreads) sweep(float addend, const float4* a, float4* c) {
-    size_t at = size_t(blockIdx.x) * kPieces * kSweepVectors * kThreads + threadIdx.x;
+    size_t at = size_t(blockIdx.x) * kChunks * kSweepVectors * kThreads + threadIdx.x;
     alignas(16) float x[kChains], loaded[kChains];
     const auto load = [&] {
 #pragma unroll
@@ -82,12 +82,12 @@ __global__ void __launch_bounds__(kThreads) sweep(float addend, const float4* a,
     };
     load();
 #pragma unroll 1
-    for (int piece = 0; piece < kPieces; ++piece) {
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
         float4* to = c + at;
 #pragma unroll
         for (int i = 0; i < kChains; ++i) x[i] = fmaf(loaded[i], kFactor, addend);
         at += kSweepVectors * kThreads;
-        if (piece + 1 < kPieces) load();
+        if (chunk + 1 < kChunks) load();
         __syncwarp();  // keeps the compiler from moving the loads after the FMAs
         steps<kCount - 1>(x, addend);
 #pragma unroll
@@ -159,19 +159,19 @@ __global__ void __launch_bounds__(kMmaThreads)
                                 kEdge, wmma::mem_row_major);
 }
 
-// Each block reads `pieces` of its own, again and again: all blocks together less than L2 holds.
+// Each block reads `chunks` of its own, again and again: all blocks together less than L2 holds.
 // __ldcg bypasses L1, which would keep them.
 __global__ void __launch_bounds__(kThreads)
-    read_l2(int iterations, int pieces, const uint4* a, unsigned* c) {
-    a += size_t(blockIdx.x) * pieces * kL2Loads * kThreads + threadIdx.x;
+    read_l2(int iterations, int chunks, const uint4* a, unsigned* c) {
+    a += size_t(blockIdx.x) * chunks * kL2Loads * kThreads + threadIdx.x;
     unsigned sum = 0;
 #pragma unroll 1
     for (int iteration = 0; iteration < iterations; ++iteration)
 #pragma unroll 1
-        for (int piece = 0; piece < pieces; ++piece) {
+        for (int chunk = 0; chunk < chunks; ++chunk) {
             uint4 v[kL2Loads];
 #pragma unroll
-            for (int i = 0; i < kL2Loads; ++i) v[i] = __ldcg(a + (piece * kL2Loads + i) * kThreads);
+            for (int i = 0; i < kL2Loads; ++i) v[i] = __ldcg(a + (chunk * kL2Loads + i) * kThreads);
 #pragma unroll
             for (int i = 0; i < kL2Loads; ++i)
                 sum += (v[i].x + v[i].y + v[i].z + v[i].w) ^ unsigned(iteration);

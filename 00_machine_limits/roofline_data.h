@@ -116,13 +116,13 @@ public:
         return sums;
     }
     // What the threads of `blocks` blocks of read_l2 add up.
-    std::vector<unsigned> l2_sums(int blocks, int pieces, int iterations) const {
+    std::vector<unsigned> l2_sums(int blocks, int chunks, int iterations) const {
         std::vector<unsigned> words(floats_a.size()), sums(size_t(blocks) * kThreads);
         std::memcpy(words.data(), floats_a.data(), words.size() * sizeof(unsigned));
         for (size_t to = 0; to < sums.size(); ++to)
             for (int iteration = 0; iteration < iterations; ++iteration)
-                for (int i = 0; i < pieces * kL2Loads; ++i) {
-                    const size_t block = to / kThreads * pieces * kL2Loads;
+                for (int i = 0; i < chunks * kL2Loads; ++i) {
+                    const size_t block = to / kThreads * chunks * kL2Loads;
                     const size_t quad = (block + i) * kThreads + to % kThreads;
                     unsigned four = 0;
                     for (int word = 0; word < 4; ++word)

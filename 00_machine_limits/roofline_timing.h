@@ -16,12 +16,12 @@ struct Timing {
     int repeat;
     Report& report;
 
-    // Reports a limit probed the vendor's figure. Returns GB/s or GFLOP/s.
+    // Reports a limit beside the vendor's figure. Returns GB/s or GFLOP/s.
     double limit(const Workload& workload) {
         return add(workload, workload.what, "-", timer.gpu.peak.*workload.limit,
                    workload.of_memory(), !workload.of_memory());
     }
-    // Reports a point of the sweep probed the roof there. Returns the fraction of the roof that it
+    // Reports a point of the sweep beside the roof there. Returns the fraction of the roof that it
     // reached.
     double point(const Workload& workload, int steps, double roof) {
         return add(workload, "sweep", format("%g", flop_per_byte(steps)), roof, true, true) / roof;

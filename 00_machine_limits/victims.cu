@@ -63,7 +63,7 @@ long long probe(const Line* lines, Visit v, int probed) {
     return result.cycles;
 }
 
-// Probes every line, one a launch, and reports how many were evicted: a row for each quarter of
+// Probes every line, one per launch, and reports how many were evicted: a row for each quarter of
 // those that were loaded first, in the order of loading, and one for those that came later.
 void find_victims(const Line* lines, Visit v, long long threshold, const GpuTimer& timer,
                   Report& report) {

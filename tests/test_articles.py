@@ -90,7 +90,7 @@ def output_of(command):
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.claim)
 def test_row(row):
-    assert row.verdict in claims.VERDICTS, f"'{row.verdict}' is no verdict"
+    assert row.verdict in claims.VERDICTS, f"'{row.verdict}' is not a verdict"
     commands, figures = code(row.commands), code(f"{row.correct} {row.shows}")
     kept = [figure for figure in figures if re.match(r"\w+\.txt: ", figure)]  # kept output of programs
     of_csv = [figure for figure in figures if SELECTOR.fullmatch(figure)]

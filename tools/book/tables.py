@@ -42,7 +42,7 @@ NAMES = {
     "L2 hit": "L2 hit, 8 MiB",
     "device memory": "device memory, 1 GiB",
     "MUFU": "MUFU, mean of EX2 and LG2",
-    "MULTIPLY64": "64-bit multiply, four instructions",
+    "mul.lo.u64": "64-bit multiply, four instructions",
     "FP32": "FP32, no TF32",
     "FP16": "FP16, FP32 accumulation",
 }
@@ -210,7 +210,7 @@ def limits(results):
             f"`{row.what}` | {measured} | {known(row.percent_of_limit, unit='%')} | "
             f"{expected(results, 'limits', row.what)}"
         )
-    yield Head("| MHz | cycles an instruction | of the peak at that clock | sustained | then MHz | W")
+    yield Head("| MHz | cycles per instruction | of the peak at that clock | sustained | then MHz | W")
     for row in rows:
         sustained = f"{row.sustained_gflops:T} TFLOP/s" if row.gbs == "-" else f"{row.sustained_gbs:.0f} GB/s"
         yield (
