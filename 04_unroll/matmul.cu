@@ -8,7 +8,7 @@
 //    .128.           . [128 x 128] .     8 columns of A's tile -> As, transposed: As[k][row]
 //    . | .           .  . . . . .  .
 //
-// Changed:  kPad; four 4 x 4 sub-tiles a thread, arranged anew; serpentine order; two blocks an SM.
+// Changed:  kPad; four 4 x 4 sub-tiles per thread, arranged anew; serpentine order; two blocks per SM.
 #include "common/stage.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread

@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     __syncthreads();  // the first tiles are complete
 
     float acc[kThreadM][kThreadN] = {};
-#pragma unroll 2  // two k-tiles an iteration: `buffer` and all offsets become constants
+#pragma unroll 2  // two k-tiles per iteration: `buffer` and all offsets become constants
     for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
         load_tiles(k + kTileK);
 #pragma unroll

@@ -2,7 +2,7 @@
 // out. The elements are spread over the registers of its 32 lanes, as fragments.
 //
 //           b[0]  b[1]  b[2]  b[3]
-//    a[0]   acc   acc   acc   acc       each a 16 x 16 fragment; together 32 x 64 of C a warp
+//    a[0]   acc   acc   acc   acc       each a 16 x 16 fragment; together 32 x 64 of C per warp
 //    a[1]   acc   acc   acc   acc
 //
 // Changed:  a, b and acc are fragments; As and Bs hold halves; C goes through Cs; no kStoreAt.
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     wmma::fragment<wmma::accumulator, 16, 16, 16, float> acc[2][4];
     for (auto& acc_row : acc)
         for (auto& fragment : acc_row) wmma::fill_fragment(fragment, 0.0f);
-#pragma unroll 2  // two k-tiles an iteration: `buffer` and all offsets become constants
+#pragma unroll 2  // two k-tiles per iteration: `buffer` and all offsets become constants
     for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
         load_fragments(buffer);
         store_tiles(buffer ^ 1);

@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     load_fragments(0, 0);
 
     half2 acc[kThreadM][kThreadN / 2] = {};
-#pragma unroll 2  // two k-tiles an iteration: `buffer` and all offsets become constants
+#pragma unroll 2  // two k-tiles per iteration: `buffer` and all offsets become constants
     for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
 #pragma unroll
         for (int s = 0; s < kTileK; ++s) {

@@ -64,7 +64,7 @@ void check(const half* matrices) {
             x_device.download(*to);
         }
         for (size_t at = 0; at < x.size(); ++at)
-            if (!(float(x[at]) == float(expected[at])))  // NaN is no match
+            if (!(float(x[at]) == float(expected[at])))  // NaN equals nothing
                 throw Failure(kWrongResult,
                               name<Load, kShared>() +
                                   format(": lane %zu has %g in x[%zu], load_matrix_sync %g",

@@ -21,7 +21,7 @@
 
 using Matrix = std::vector<half>;  // 16 x 16
 
-// Registers of a warp: 8 elements a lane.
+// Registers of a warp: 8 elements per lane.
 template <bool trans>
 __global__ void load(const half* M, half* x) {
     __shared__ alignas(16) half shared[16][16];
@@ -39,7 +39,7 @@ __global__ void load(const half* M, half* x) {
 
 enum Operand { kA, kB, kC };
 
-// C = A * B, with the first 8 columns of B and 4 elements of C a lane. Where A or B is probed,
+// C = A * B, with the first 8 columns of B and 4 elements of C per lane. Where A or B is probed,
 // block p puts 1 into its element p and 0 into all others. p is the lane times the number of its
 // elements, plus i.
 template <Operand probed>
@@ -122,7 +122,7 @@ Dump map_of(int elements, const Dump& c_map) {
         const bool same =
             !found.empty() && std::count(found.begin(), found.end(), found[0]) == int(found.size());
         if (!same || found.size() != (probed == kA ? 8 : 16))
-            throw Failure(kWrongResult, format("element %d of lane %d is no element of %c",
+            throw Failure(kWrongResult, format("element %d of lane %d is not an element of %c",
                                                p % elements, p / elements, "AB"[probed]));
         dump.push_back(found[0]);
     }

@@ -2,7 +2,7 @@
 // which something tiny vanishes or not.
 //
 //    D = C + p[0] + p[1] + ..., a row of A times a column of B. A tensor core shifts C and a group of
-//    products to the largest exponent among them, cuts them off, and adds what is left:
+//    products to the largest exponent among them, truncates them, and adds:
 //
 //        C       1 0 0 0 0 0 0 0 0 0 0 0 . . . 0 0 0 0 0|         23 bits of a float
 //        p[0]      1 0 1 1 0 1 0 0 1 1 1 . . . 1 0 1 1 0|0 1 1    and some extra ones,
@@ -100,12 +100,12 @@ __global__ void __launch_bounds__(128)
 struct Instruction {
     const char* name;
     int since, k, threads;
-    bool half_sums;
+    bool half_accumulators;
     void (*kernel)(const float* a, const float* b, float c, int steps, float* d);
 };
 const Instruction kInstructions[] = {
     {"mma_sync half", 70, 16, 32, false, add_by_wmma<half, float, 16, 70>},
-    {"mma_sync half (half sums)", 70, 16, 32, true, add_by_wmma<half, half, 16, 70>},
+    {"mma_sync half (half accumulators)", 70, 16, 32, true, add_by_wmma<half, half, 16, 70>},
     {"mma_sync bf16", 80, 16, 32, false, add_by_wmma<__nv_bfloat16, float, 16, 80>},
     {"mma_sync tf32", 80, 8, 32, false, add_by_wmma<wmma::precision::tf32, float, 8, 80>},
     {"wgmma half", 90, 16, 128, false, add_by_wgmma},
@@ -140,12 +140,12 @@ double add(const Instruction& by, double c, const std::vector<Factors>& products
 
 // ---- The experiments ----------------------------------------------------------------------------
 
-// 1024 in place of 1, because a half holds no 2^-25.
+// 1024 in place of 1, because 2^-25 is less than the smallest half.
 constexpr int kOne = 10;
 
 struct Found {
     int products, bits;
-    std::string c, cut, sum, normalised;
+    std::string c, addend, sum, normalised;
 };
 
 // 2^30 - 2^30 + 1: the 1 vanishes if it is added at once with the others.
@@ -190,7 +190,7 @@ int bits_kept(const Instruction& by) {
 }
 
 // 1 + x - 1 and 1 - x - 1, where x is 1.75 times the last bit that is kept.
-std::string how_it_is_cut(const Instruction& by, int bits) {
+std::string how_addends_are_rounded(const Instruction& by, int bits) {
     const double last = std::ldexp(1.0, kOne - bits);
     double sums[2];
     for (int negative = 0; negative < 2; ++negative) {
@@ -208,7 +208,7 @@ std::string how_it_is_cut(const Instruction& by, int bits) {
 
 // (1 + 3u) + 1 = 2 + 3u, u the last bit of D at 1: halfway between two neighbours 2 + 2u and 2 + 4u.
 std::string how_the_sum_ends(const Instruction& by) {
-    const int digits = by.half_sums ? 10 : 23;
+    const int digits = by.half_accumulators ? 10 : 23;
     const double one = std::ldexp(1.0, kOne), u = std::ldexp(1.0, kOne - digits);
     const double up = (add(by, one + 3 * u, {power(kOne)}) - 2 * one) / u;
     const double down = (add(by, -one - 3 * u, {power(kOne, -1)}) + 2 * one) / u;
@@ -231,7 +231,7 @@ std::string is_normalised(const Instruction& by, int bits) {
     return which;
 }
 
-// A long sum of positive products, of which every step cuts something off. Expected: of a product
+// A long sum of positive products, in which every step truncates. Expected loss: of a product
 // half of the last bit that is kept, and of the sum half of a float's last bit, less half of that,
 // since the sum has no bits below it. Beside it, the same sum by FP32 additions on the host.
 void print_bias(const Instruction& by, const Found& found, int K, Row& row) {
@@ -282,7 +282,7 @@ int main(int argc, char** argv) {
             found.products = products_at_once(by);
             found.c = where_c_is_added(by);
             found.bits = bits_kept(by);
-            found.cut = how_it_is_cut(by, found.bits);
+            found.addend = how_addends_are_rounded(by, found.bits);
             found.sum = how_the_sum_ends(by);
             found.normalised = is_normalised(by, found.bits);
             Row row = {{"sm", std::to_string(chip.sm)},
@@ -290,10 +290,10 @@ int main(int argc, char** argv) {
                        {"products", std::to_string(found.products)},
                        {"bits", std::to_string(found.bits)},
                        {"c", found.c},
-                       {"addend", found.cut},
+                       {"addend", found.addend},
                        {"sum", found.sum},
                        {"normalised", found.normalised}};
-            if (by.half_sums)
+            if (by.half_accumulators)
                 add_cells(row, {{"k", "-"}, {"bias", "-"}, {"predicted", "-"}, {"fp32", "-"}});
             else print_bias(by, found, K, row);
             table.add(row);

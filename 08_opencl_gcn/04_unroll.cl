@@ -8,7 +8,7 @@
 //    .128.           . [128 x 128] .     8 columns of A's tile -> As, transposed: As[k][row]
 //    . | .           .  . . . . .  .
 //
-// Changed:  As is padded; four 4 x 4 sub-tiles a work-item, in another arrangement; multiply-adds in serpentine order.
+// Changed:  As is padded; four 4 x 4 sub-tiles per work-item, in another arrangement; multiply-adds in serpentine order.
 // See also: 04_unroll/matmul.cu; Fixstars slides 54 to 56 (slide 55 declares ab[4][4] where 8 x 8 are used)
 
 enum { kThreadM = 8 };  // rows of C per work-item

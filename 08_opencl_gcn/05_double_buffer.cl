@@ -1,10 +1,10 @@
 // 05_double_buffer: the tiles are fetched one k-tile before they are multiplied. There are two sets of tiles. While one set is
 // multiplied, the next tiles go from global memory into registers, and from there into the other set.
 //
-//    multiply   0 1 2 3 4 5 6 7      | 0 1 2 3 4 5 6 7      |       8 k-blocks a k-tile, from buffer 0, then from buffer 1
+//    multiply   0 1 2 3 4 5 6 7      | 0 1 2 3 4 5 6 7      |       8 k-blocks per k-tile, from buffer 0, then from buffer 1
 //    load       T1                   | T2                   |       global memory -> registers
 //    store                        T1 |                   T2 |       registers -> the other buffer
-//    barrier                         |                      |       once a k-tile: T1 is complete, T0 has been read
+//    barrier                         |                      |       once per k-tile: T1 is complete, T0 has been read
 //
 //    T0, T1, T2 are the first, second and third k-tile.
 //
@@ -54,7 +54,7 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
 
     float acc[kThreadM][kThreadN] = {{0.0f}};
 #ifdef cl_nv_pragma_unroll
-#pragma unroll 2  // two k-tiles an iteration, so that NVIDIA's compiler knows the buffers' addresses
+#pragma unroll 2  // two k-tiles per iteration, so that NVIDIA's compiler knows the buffers' addresses
 #endif
     for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
         // Reads nothing past K. The condition is the same for all work-items, so GCN makes it a scalar branch.

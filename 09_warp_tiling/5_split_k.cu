@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     b_to += other;
 
     float acc[kThreadM][kThreadN] = {};
-#pragma unroll 1  // two k-tiles an iteration, 35 KB of code, would stall warps on instruction fetch
+#pragma unroll 1  // two k-tiles per iteration, 35 KB of code, would stall warps on instruction fetch
     for (int k = k_begin; k < k_end; k += kTileK) {
 #pragma unroll
         for (int s = 0; s < kTileK; ++s) {

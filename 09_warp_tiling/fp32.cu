@@ -3,8 +3,8 @@
 // parameter, and a heuristic predicts the time of each of three kernel configurations:
 //
 //    128 x 256   8 warps of 64 x 64,   1 block an SM
-//     32 x 128   2 warps of 32 x 64,   8 blocks an SM
-//     32 x  64   1 warp of  32 x 64,  16 blocks an SM
+//     32 x 128   2 warps of 32 x 64,   8 blocks per SM
+//     32 x  64   1 warp of  32 x 64,  16 blocks per SM
 //
 // FP32 multiply-adds are slow enough that L2 and the start of a block hardly matter. A k-tile takes
 // as long as the SM's sub-partition with the most warps needs for their multiply-adds, but no less
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
     b_to += other;
 
     alignas(16) float acc[kThreadM][kThreadN] = {};
-#pragma unroll 1  // two k-tiles an iteration would stall the large tile on instruction fetch
+#pragma unroll 1  // two k-tiles per iteration would stall the large tile on instruction fetch
     for (int k = k_begin; k < k_end; k += kTileK) {
 #pragma unroll
         for (int s = 0; s < kTileK; ++s) {

@@ -2,7 +2,7 @@
 // registers, as the stores of 2_async_copies.cu did. That constrains the compiler, so the slices, a
 // few percent of the work, get a kernel of their own.
 //
-//    matmul<kWide, false>   whole tiles   stored one by one,      128 stores a thread
+//    matmul<kWide, false>   whole tiles   stored one by one,      128 stores per thread
 //    matmul<kWide, true>    slices        added four at a time,   32 additions a thread
 //
 // Changed:  kSplitK, a kernel for the slices; ptx::red_add for atomicAdd if kWide; kSliceOverhead.
@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     b_to += other;
 
     alignas(16) float acc[kThreadM][kThreadN] = {};
-#pragma unroll 1  // two k-tiles an iteration, 35 KB of code, would stall warps on instruction fetch
+#pragma unroll 1  // two k-tiles per iteration, 35 KB of code, would stall warps on instruction fetch
     for (int k = k_begin; k < k_end; k += kTileK) {
 #pragma unroll
         for (int s = 0; s < kTileK; ++s) {

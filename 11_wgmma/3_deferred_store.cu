@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
     if (warp >= kConsumers / 32) {
         ptx::warpgroup_reg_dealloc<24>();
         if (threadIdx.x > kConsumers) return;
-        int stage = 0, parity = 1;  // 1: that of the phase before the first, which is over
+        int stage = 0, parity = 1;  // 1: that of the phase before the first, which is complete
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const TileScheduler at(M, N, tile);
             for (int k = 0; k < K; k += kTileK) {

@@ -26,7 +26,7 @@ template <int kTileM, int kTileN>
 struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats
     static constexpr int kParts = kTileN / 64, kWarpgroups = kTileM / 64;
     // The producer is one thread, in a warpgroup of its own for setmaxnreg, which a whole warpgroup
-    // executes. A single consumer warpgroup can have 255 registers a thread without it.
+    // executes. A single consumer warpgroup can have 255 registers per thread without it.
     static constexpr int kThreads = 128 * kWarpgroups + (kWarpgroups == 1 ? 32 : 128);
     // A block may have 227 KiB. Two pairs of boxes take 32; 64 rows of As or columns of Bs take 8.
     static constexpr int kStages = (226 - kWarpgroups * 32) / 8 / (kWarpgroups + kParts);
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(Shared<kTileM, kTileN>::kThreads, 1)
     if (warp >= kConsumers / 32) {
         if (!kSingleConsumer) ptx::warpgroup_reg_dealloc<24>();
         if (threadIdx.x > kConsumers) return;
-        int stage = 0, parity = 1;  // 1: that of the phase before the first, which is over
+        int stage = 0, parity = 1;  // 1: that of the phase before the first, which is complete
         for (int tile = blockIdx.x; tile < work.scheduler.tiles; tile += work.blocks) {
             const auto at = work.scheduler.position(tile);
             for (int k_tile = 0; k_tile < work.k_tiles; ++k_tile) {

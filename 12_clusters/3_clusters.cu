@@ -27,7 +27,7 @@ struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the s
     static constexpr int kParts = kTileN / 64;
     static constexpr int kWarpgroups = kTransposed ? kParts : kTileM / 64;
     // The producer is one thread, in a warpgroup of its own for setmaxnreg, which a whole warpgroup
-    // executes. A single consumer warpgroup can have 255 registers a thread without it.
+    // executes. A single consumer warpgroup can have 255 registers per thread without it.
     static constexpr int kThreads = 128 * kWarpgroups + (kWarpgroups == 1 ? 32 : 128);
     // Pairs of boxes for each warpgroup. Arrays of length 0 are an extension of g++ and nvcc.
     static constexpr int kPairs = kTransposed ? 0 : 2;
@@ -105,7 +105,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     if (warp >= kConsumers / 32) {
         if (!kSingleConsumer) ptx::warpgroup_reg_dealloc<24>();
         if (threadIdx.x > kConsumers) return;
-        int stage = 0, parity = 1;  // 1: that of the phase before the first, which is over
+        int stage = 0, parity = 1;  // 1: that of the phase before the first, which is complete
         for (int tile = cluster; tile < work.scheduler.tiles; tile += work.clusters) {
             const auto at = work.scheduler.position(tile);
             const int row = (at.m * kClusterM + cta_m) * kTileM;

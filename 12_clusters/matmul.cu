@@ -28,7 +28,7 @@ struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the s
     static constexpr int kParts = kTileN / 64;
     static constexpr int kWarpgroups = kTransposed ? kParts : kTileM / 64;
     // The producer is one thread, in a warpgroup of its own for setmaxnreg, which a whole warpgroup
-    // executes. A single consumer warpgroup can have 255 registers a thread without it.
+    // executes. A single consumer warpgroup can have 255 registers per thread without it.
     static constexpr int kThreads = 128 * kWarpgroups + (kWarpgroups == 1 ? 32 : 128);
     // Pairs of boxes for each warpgroup. Arrays of length 0 are an extension of g++ and nvcc.
     static constexpr int kPairs = kTransposed ? 0 : 2;
@@ -130,7 +130,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     if (warp >= kConsumers / 32) {
         if (!kSingleConsumer) ptx::warpgroup_reg_dealloc<40>();
         if (threadIdx.x > kConsumers) return;
-        int stage = 0, parity = 1;  // 1: that of the phase before the first, which is over
+        int stage = 0, parity = 1;  // 1: that of the phase before the first, which is complete
         const auto next = [&] {
             stage = (stage + 1) % kStages;
             parity ^= stage == 0;

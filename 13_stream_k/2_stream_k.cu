@@ -1,7 +1,7 @@
-// Stream-K (Osama et al., 2023). Work is counted in k-tiles, not in tiles. Where tiles do not fill
-// whole waves, the first tiles, one wave and as many as are over, are shared: each cluster computes
-// as many of their k-tiles as every other, wherever a tile begins or ends. The other tiles fill
-// waves and stay whole.
+// Stream-K (Osama et al., 2023). Work is counted in k-tiles, not in tiles. Where the tiles do not
+// fill whole waves, the first ones, a wave and the remainder, are shared: each cluster computes the
+// same number of their k-tiles, wherever a tile begins or ends. The other tiles fill whole waves,
+// and each is computed by one cluster.
 //
 //    3 tiles of 8 k-tiles, 4 clusters    cluster    k-tiles
 //                                        0          tile 0: 0 to 5
@@ -257,7 +257,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             for (int i = 0; i < kDeferred; ++i)
                 if (pending && k_tile == min(2 + 2 * i, k_tiles - 1)) store_deferred(i);
         });
-        if (kCut) memset(deferred, 0, sizeof deferred);  // else values nobody needs fill registers
+        if (kCut) memset(deferred, 0, sizeof deferred);  // else unused values fill registers
         pending = false;
         const bool whole = !kCut || unit.k_tiles == work.k_tiles;
         if constexpr (kSplitK > 1) {

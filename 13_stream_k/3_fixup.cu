@@ -317,7 +317,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             for (int i = 0; i < kDeferred; ++i)
                 if (pending && k_tile == min(2 + 2 * i, k_tiles - 1)) store_deferred(i);
         });
-        if (kCut) memset(deferred, 0, sizeof deferred);  // else values nobody needs fill registers
+        if (kCut) memset(deferred, 0, sizeof deferred);  // else unused values fill registers
         pending = false;
         const bool whole = !kCut || unit.k_tiles == work.k_tiles;
         if constexpr (kSplitK > 1) {

@@ -1,11 +1,13 @@
-// B is split where it is multiplied. wgmma's first operand may lie in registers, and in a transposed
-// tile (C^T = B^T A^T) that operand is of B. So TMA loads B as floats, and the consumers scale and
-// split them in registers. No pass over B is left, and each column of a k-tile has its own scale:
+// B is split in registers, by the warps that multiply it. In a transposed tile (C^T = B^T A^T) B's
+// columns are the rows of wgmma's first operand, which may lie in registers. So TMA loads B as
+// floats, and the consumers scale and split them. No pass over B is left, and each column of a
+// k-tile has its own scale:
 //
-//    column of a k-tile    times 2^t, so that its largest element is at least 2^14, less than 2^15
-//    column of C           so far times 2^u, u the smallest t so far. Where t is smaller than u, the
-//                          column is multiplied by 2^(t - u) first, then u = t; the k-tile's sum is
-//                          added times 2^(u - t)
+//    column of a k-tile    is scaled by 2^t, so that its largest element is at least 2^14 and less
+//                          than 2^15
+//    column of C           is summed scaled by 2^u, where u is the smallest t so far. If a k-tile
+//                          has a smaller t, the sum is first multiplied by 2^(t - u), and u becomes
+//                          t. The product of each k-tile is multiplied by 2^(u - t) and added
 //
 // The tile of A comes in chunks of 64 rows, which are multiplied one after the other. Each needs few
 // accumulators, so that a tile of 256 x 128 fits, and while one is multiplied the one before is
@@ -51,13 +53,13 @@ struct Stage {  // of a circular buffer
     }
 };
 
-// 2^exponent, or 0 where that is no normal float.
+// 2^exponent, or 0 where that is not a normal float.
 inline __device__ float power_of_two(int exponent) {
     return __int_as_float(max(127 + exponent, 0) << 23);
 }
 
-// x times 2^exponent, from -254 to 254. The power itself may be no normal float, but its two factors
-// are, or for -127 are 0.
+// x times 2^exponent, from -254 to 254. The power itself may not be a normal float, but its two
+// factors are, or for -127 are 0.
 inline __device__ float scaled(float x, int exponent) {
     const int half = exponent >> 1;
     return x * power_of_two(half) * power_of_two(exponent - half);
@@ -131,7 +133,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
     if (warp >= kConsumers / 32) {
         ptx::warpgroup_reg_dealloc<24>();
         if (threadIdx.x > kConsumers) return;
-        Stage<kStagesA> a(1);  // 1: the parity of the phase before the first, which is over
+        Stage<kStagesA> a(1);  // 1: that of the phase before the first, which is complete
         Stage<kStagesB> b(1);
         for (int tile = blockIdx.x; tile < scheduler.tiles; tile += gridDim.x) {
             const auto at = scheduler.position(tile);

@@ -1,2 +1,2 @@
-# What is no step of the ladder: see tools/programs.cmake.
+# Programs that are not steps of the ladder; see tools/programs.cmake.
 add_program(peers.cu)

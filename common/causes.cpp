@@ -40,7 +40,7 @@ struct Wrong : Came {
     }
 
     Flags differs, unwritten;
-    std::vector<Element> numbers;  // of the elements that differ, those that are no NaN
+    std::vector<Element> numbers;  // of the elements that differ, those that are not NaN
 };
 
 // ---- Where the wrong elements are ----

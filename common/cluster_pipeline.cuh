@@ -31,7 +31,7 @@ struct CtaTile {
     static constexpr int kWarpgroups = kTransposed ? kParts : kM / 64;
     static constexpr int kConsumers = 128 * kWarpgroups;  // consumer threads
     // The producer is one more thread or warp, in a warpgroup of its own for setmaxnreg, which a whole
-    // warpgroup executes. A single consumer warpgroup can have 255 registers a thread without it.
+    // warpgroup executes. A single consumer warpgroup can have 255 registers per thread without it.
     static constexpr int kThreads = kConsumers + (kWarpgroups == 1 ? 32 : 128);
     // Accumulators of a warp: fragments of 16 x 8 elements of C, or of C^T.
     static constexpr int kFragments = (kTransposed ? kM : kN) / 8;

@@ -24,19 +24,19 @@ public:
     }
 
     // in: the type of A and B. out: the type of C. compute: the type in which products are
-    // accumulated. C = factor * A * B + of_c * C.
+    // accumulated. C = alpha * A * B + beta * C.
     void multiply(int M, int N, int K, const void* A, const void* B, void* C, cudaDataType_t in,
-                  cudaDataType_t out, cublasComputeType_t compute, float factor = 1,
-                  float of_c = 0) {
-        const auto multiply = [&](auto alpha, auto beta) {
+                  cudaDataType_t out, cublasComputeType_t compute, float alpha = 1,
+                  float beta = 0) {
+        const auto multiply = [&](auto a, auto b) {
             check_cublas(
-                cublasGemmEx(cublas_.handle, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &alpha, B, in, N, A,
-                             in, K, &beta, C, out, N, compute, CUBLAS_GEMM_DEFAULT),
+                cublasGemmEx(cublas_.handle, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &a, B, in, N, A,
+                             in, K, &b, C, out, N, compute, CUBLAS_GEMM_DEFAULT),
                 "cublasGemmEx");
         };
-        if (compute == CUBLAS_COMPUTE_16F) multiply(half(factor), half(of_c));
-        else if (compute == CUBLAS_COMPUTE_64F) multiply(double(factor), double(of_c));
-        else multiply(factor, of_c);
+        if (compute == CUBLAS_COMPUTE_16F) multiply(half(alpha), half(beta));
+        else if (compute == CUBLAS_COMPUTE_64F) multiply(double(alpha), double(beta));
+        else multiply(alpha, beta);
     }
 
 private:

@@ -141,7 +141,7 @@ static Gpu gpu_of(const GpuTimer& timer) {  // timer.gpu is not set yet
     const double mhz = attribute(cudaDevAttrClockRate, timer.device) * 1e-3;
     const double memory_ghz = attribute(cudaDevAttrMemoryClockRate, timer.device) * 1e-6;
     const double bus_bytes = attribute(cudaDevAttrGlobalMemoryBusWidth, timer.device) / 8.0;
-    // Shared memory: 32 banks of 4 bytes a clock, on every GPU that CUDA 13 supports.
+    // Shared memory: 32 banks of 4 bytes per clock, on every GPU that CUDA 13 supports.
     const auto peak = [&](Limit which) { return timer.peak_at(mhz, which); };
     const Limits limits = {2 * memory_ghz * bus_bytes,   timer.sm_count * mhz * 0.128,
                            peak(&Limits::fp32_gflops),   peak(&Limits::half2_gflops),

@@ -71,7 +71,7 @@ Setter file_name(std::string& into) {
                                return std::isalnum(c) || c == '_' || c == ',';
                            });
         if (!first.empty() && !names && first.rfind("<svg", 0) != 0)
-            throw Failure(kBadCommandLine, "is there already, and is no file of results");
+            throw Failure(kBadCommandLine, "exists already, and is not a file of results");
         into = value;
     };
 }

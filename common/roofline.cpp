@@ -66,7 +66,7 @@ Gpu read_limits(const std::string& path) {
         {"tensor_mma_sync", &Limits::tensor_gflops},
         {"tensor_wgmma", &Limits::wgmma_gflops}};
     if (!fs::is_regular_file(path))  // reading /dev/zero would never end
-        throw Failure(kBadCommandLine, "is no file");
+        throw Failure(kBadCommandLine, "is not a file");
     Gpu gpu = {};
     std::ifstream file(path);
     std::vector<std::string> header;

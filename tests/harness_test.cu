@@ -217,7 +217,7 @@ void launch_keeping(int M, int N, int K, const float* A, const float* B, float* 
     launch<99>(M, N, K, A, B, C);
 }
 
-// Memory that a launcher keeps for its next call is no leak.
+// Memory that a launcher keeps for its next call is not a leak.
 TEST(Harness, ReportsALeak) {
     testing::internal::CaptureStderr();
     EXPECT_EQ(run(launch_leaking, {"--size", "5"}), kWrongResult);

@@ -104,8 +104,8 @@ def test_machine_code(program, tmp_path):
 
 @for_each(OTHERS)
 def test_no_warning(program, tmp_path):
-    """For the newest architecture whose instructions the book uses; a program that is no step also for the oldest, if
-    that lacks instructions."""
+    """For the newest architecture whose instructions the book uses. If the oldest one lacks instructions, programs that
+    are not steps are compiled for that, too."""
     numbers = ["90a"]
     if program.kind != "step" and re.search(r"mma\.h>|/ptx/", included(program.source)):
         numbers.append("75")

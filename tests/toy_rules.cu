@@ -5,7 +5,7 @@
 //   global                              the sectors of a request
 //   operand DESCRIPTOR ROWS             the units of 16 bytes that wgmma reads, as one number
 //
-// A request is the bytes a lane and 32 addresses; one is "null" if that lane of a request to shared
+// A request is the bytes per lane and 32 addresses; one is "null" if that lane of a request to shared
 // memory is not active. ROWS are negative if the operand is MN-major.
 #include <cuda_runtime.h>
 

@@ -21,7 +21,7 @@ from results import plain, write_whole
 
 
 def steps(cpu):
-    """The steps of ./run all: those with options, and every other program that is no step of the ladder. On a CPU
+    """The steps of ./run all: those with options, and every other program that is not a step of the ladder. On a CPU
     without programs that time a GPU's library."""
     named = {step.name for step in WITH_OPTIONS}
     others = [Step(each.name) for each in listed() if each.kind not in LADDER and each.name not in named]

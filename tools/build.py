@@ -64,7 +64,7 @@ def emulated(cpu):
 def check_paths():
     """Exits if a path has characters that CMake or nvcc cannot handle, or if CXX names no compiler."""
     if "CXX" in os.environ and not shutil.which(COMPILER[0]):
-        process.fail(2, f"CXX is '{os.environ['CXX']}', which is no program; it takes a C++ compiler, or unset it")
+        process.fail(2, f"CXX is '{os.environ['CXX']}', which is not a program; set it to a C++ compiler, or unset it")
     for path in (ROOT, BUILD, tempfile.gettempdir()):
         if bad := set('";#[]\\<>|\n') & set(str(path)):
             process.fail(2, f"{path}: a path can't have {' '.join(sorted(bad))} in it, which CMake takes for its own; "
@@ -186,7 +186,7 @@ def tests_of_ctest(options):
     """
     said = process.output("ctest", "--test-dir", BUILD, "--show-only=json-v1", *options)
     if wrong := re.match(r"RegularExpression::compile\(\): (.*)", said):
-        process.fail(2, f"a pattern is no regular expression: {wrong[1]}")
+        process.fail(2, f"a pattern is not a regular expression: {wrong[1]}")
     return json.loads(said or "{}").get("tests", [])
 
 

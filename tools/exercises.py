@@ -146,7 +146,7 @@ def goal_of(line, where):
     kind = "predict" if line.startswith("predict ") else "count"
     limit = LIMIT.fullmatch(line.removeprefix("predict "))
     if not limit or not COUNT.fullmatch(limit[1]):
-        raise InvalidInput(f"{where}: '{line}' is no goal")
+        raise InvalidInput(f"{where}: '{line}' is not a goal")
     return Goal(kind, limit[1], limit[2], float(limit[3]))
 
 

@@ -64,7 +64,7 @@ def output(*words):
 
 
 def show_progress(text):
-    """Overwrites the last line of the terminal with `text`, cut to its width. Does nothing if stderr is no terminal."""
+    """Overwrites the last line of the terminal with `text`, cut to its width, if stderr is a terminal."""
     if sys.stderr.isatty() and not DUMB:
         width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
         print(f"\r\033[K{text[:width - 1]}", end="", file=sys.stderr, flush=True)

@@ -1,7 +1,7 @@
 # The list of all programs, which CMakeLists.txt includes. `cmake -P tools/programs.cmake` prints it as JSON, for the tools.
 #
 # The names of the files are the list of the ladder: NN_name/matmul.cu is a stage, NN_name/1_name.cu a step before it,
-# and NN_name/matmul.cpp a stage in OpenCL. A program that is no step of the ladder is listed in its chapter's
+# and NN_name/matmul.cpp a stage in OpenCL. A program that is not a step of the ladder is listed in its chapter's
 # programs.cmake:
 #   add_product(half2.cu...)             another matrix product, with the command line of a stage
 #   add_program(probe.cu...)             a CUDA program with options of its own

@@ -30,7 +30,7 @@ class Figure(float):
 
 
 class Row(types.SimpleNamespace):
-    """A row of a CSV: row.column is a Figure, or a text if it is no number. Raises InvalidInput, with `place` in it,
+    """A row of a CSV: row.column is a Figure, or a text if it is not a number. Raises InvalidInput, with `place` in it,
     for a missing column, for a figure that can't have been measured, and for a result that was not exact."""
 
     def __init__(self, place, cells):
@@ -53,13 +53,13 @@ def read(path, figures=()):
     InvalidInput."""
     try:
         if path.exists() and not path.is_file():  # a device or a pipe may never end
-            raise InvalidInput(f"{path}: is no regular file")
+            raise InvalidInput(f"{path}: is not a regular file")
         text = path.read_text(errors="replace")
         header, *lines = csv.reader(text.splitlines()) if text.strip() else [[]]
     except OSError as error:
         raise InvalidInput(f"{path}: {error.strerror}")
     except csv.Error as error:
-        raise InvalidInput(f"{path}: is no CSV: {error}")
+        raise InvalidInput(f"{path}: is not a CSV: {error}")
     if not lines:
         raise InvalidInput(f"{path}: has no rows")
     if not text.endswith("\n"):
@@ -81,7 +81,7 @@ def part_of(path):
     replaced."""
     path = pathlib.Path(path).resolve()
     if path.exists() and not path.is_file():
-        raise OSError(errno.EISDIR, "is no regular file", str(path))
+        raise OSError(errno.EISDIR, "is not a regular file", str(path))
     return path.with_name(f".{path.name[:200]}.{os.getpid()}")
 
 
@@ -100,7 +100,7 @@ def unwritable(path, option):
     except OSError as error:
         return f"{option} '{path}': can't be written: {error.strerror}"
     written = not begin or WRITTEN_BY[option].match(begin)
-    return "" if written else f"{option} '{path}': is there already, and was not written by {option}: name another file"
+    return "" if written else f"{option} '{path}': exists already, and was not written by {option}: name another file"
 
 
 def write_whole(*files):

@@ -167,6 +167,6 @@ def new(words):
     try:
         pathlib.Path(words[0]).open("x").write(source.read_text())
     except FileExistsError:
-        fail(2, f"new '{words[0]}': is there already")
+        fail(2, f"new '{words[0]}': exists already")
     print(f"{words[0]} is a copy of {source.relative_to(ROOT)}; next: ./run {shlex.quote(words[0])}")
     return 0

@@ -98,8 +98,8 @@ struct Problem {
         const bool overflows = P::kOperation >= kWrap;
         const int low = overflows ? 0 : P::kHalfSums ? -8 : In::kLow;
         const int high = P::kHalfSums ? 8 : In::kHigh;
-        // tf32: A has 13 significant bits, of which 11 are kept; B lies 1/32 beside multiples of 8,
-        // which keeps the sums short.
+        // tf32: A has 13 significant bits, of which 11 are kept; B is 1/32 away from multiples
+        // of 8, which keeps the sums short.
         for (double& a : A) a = P::kTf32 ? sign() * random(4096, 8191) / 32 : random(low, high);
         for (size_t i = 0; i < B.size(); ++i)
             B[i] = P::kTf32 ? sign() * (256 * random(17, 31) + random(-1, 1)) / 32
@@ -122,7 +122,7 @@ struct Problem {
     }
 };
 
-// What became of a product in the layouts tried.
+// The result of a product over all layouts.
 struct Outcome {
     std::string wrong;  // "" or what was wrong first
     Found found = {};
@@ -257,19 +257,20 @@ struct TypesTable {
 
 int main(int argc, char** argv) {
     BenchmarkOptions o;
-    o.columns = {{"a_b", "A and B", -8},
-                 {"c", "C", -6},
-                 {"d", "D", -6},
-                 {"operation", "operation", -10},
-                 {"m_n_k", "shape", -9},
-                 {"layouts", "layouts", -8},
-                 {"num_elements_a_b_d", "x[] of|A B D", -9},
-                 {"num_storage_elements_a_b_d", "stored", -9},
-                 {"support", "this|device", -9},
-                 {"ns_each", "ns each", -8},
-                 {"result", "result", 0, [](const std::string& result) {  // reasons stand below
-                      return result[0] == 'n' ? result.substr(0, result.find(':')) : result;
-                  }}};
+    o.columns = {
+        {"a_b", "A and B", -8},
+        {"c", "C", -6},
+        {"d", "D", -6},
+        {"operation", "operation", -10},
+        {"m_n_k", "shape", -9},
+        {"layouts", "layouts", -8},
+        {"num_elements_a_b_d", "x[] of|A B D", -9},
+        {"num_storage_elements_a_b_d", "stored", -9},
+        {"support", "this|device", -9},
+        {"ns_each", "ns each", -8},
+        {"result", "result", 0, [](const std::string& result) {  // reasons are printed below
+             return result[0] == 'n' ? result.substr(0, result.find(':')) : result;
+         }}};
     o.repeat = 5;
     uint32_t seed = 1;
     OptionTable more = arch_option(o.arch);

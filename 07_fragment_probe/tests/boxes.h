@@ -1,4 +1,4 @@
-// What bulk tensor copies do, by formula: where each byte of a box comes to lie. Source: PTX ISA,
+// What bulk tensor copies do, by formula: where each byte of a box is placed. Source: PTX ISA,
 // "Tensor", its sections on out-of-boundary accesses and on swizzling modes.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 // A matrix of 50 x 70 elements, 80 from row to row, and boxes that begin inside, across each edge,
-// outside or anywhere. Each two bytes of the matrix hold another number.
+// outside or anywhere. Each two bytes of the matrix hold a different number.
 struct Boxes {
     static constexpr int kMatrixRows = 50, kMatrixColumns = 70, kLeadingDimension = 80, kCount = 48;
     struct Start {

@@ -26,13 +26,13 @@ const uint32_t kMeasured[][random_operands::kMeasuredModes] = {
     {0xc3d2e1a7, 0xe10d43bb, 0x4f0f0243, 0x4e0ff6c8, 
      0x4492d34a, 0x5ff05fcf, 0x3b2e3525, 0xd1ff2575},  // mma m16n8k32 e5m2
     {0x6d329840, 0x36ce5f75, 0x10005444, 0x9c1cfe10, 
-     0xe716ae39, 0xcd5208ee, 0xcb2275ea, 0x5931091b},  // mma m16n8k16 f16, half sums
+     0xe716ae39, 0xcd5208ee, 0xcb2275ea, 0x5931091b},  // mma m16n8k16 f16, f16 accumulator
     {0xaf13d829, 0x9d26546f, 0x9eeef238, 0x47c7f0cb, 
-     0x41578c20, 0x9c6a757f, 0x9649c1d7, 0xb5332481},  // mma m16n8k8 f16, half sums
+     0x41578c20, 0x9c6a757f, 0x9649c1d7, 0xb5332481},  // mma m16n8k8 f16, f16 accumulator
     {0xfe2ca383, 0x847c3d67, 0xbfae25a3, 0xf02ff7e0, 
      0x8c8ce5e5, 0x74481c8a, 0xd5ba244c, 0x18b22d9e},  // wgmma f16
     {0xc6ae99e7, 0x9cdaa10f, 0x3e9901d7, 0x6487d305, 
-     0x80ea2906, 0x233783a6, 0xfb00fa0b, 0xb29f0bc9},  // wgmma f16, half sums
+     0x80ea2906, 0x233783a6, 0xfb00fa0b, 0xb29f0bc9},  // wgmma f16, f16 accumulator
     {0x118ac3cf, 0x1066a1d1, 0x915a0a6b, 0xcda41b8e, 
      0xc3891ea9, 0x814f96e9, 0xcebdd7ae, 0x4a001609},  // wgmma bf16
     {0xf7927e7a, 0xdc2b21e9, 0xbdb425ae, 0x1eeb55cd, 
@@ -42,9 +42,9 @@ const uint32_t kMeasured[][random_operands::kMeasuredModes] = {
     {0x7e92c426, 0xcfb91cd4, 0x0389d743, 0x28d62351, 
      0xb02132a6, 0xa0a6795b, 0x1d1b07fb, 0x9b173605},  // wgmma e5m2
     {0x38efc9fe, 0x64bc782c, 0x012fcd0a, 0xd2d3b11c, 
-     0x6198f28e, 0xb44dbee1, 0x7fb6986f, 0x6a9ba49b},  // wgmma e4m3, half sums
+     0x6198f28e, 0xb44dbee1, 0x7fb6986f, 0x6a9ba49b},  // wgmma e4m3, f16 accumulator
     {0x3b8234d9, 0x79172467, 0xff269d14, 0xe7db54a1, 
-     0xb90c7be5, 0x1307ab21, 0x04b1b965, 0x388feab8},  // wgmma e5m2, half sums
+     0xb90c7be5, 0x1307ab21, 0x04b1b965, 0x388feab8},  // wgmma e5m2, f16 accumulator
 };
 
 // Single elements of later modes. Sums of which all addends are -0, and sums of TF32 below the
@@ -66,11 +66,11 @@ const struct {
     {5, 11, 0, 7, 0}, {5, 11, 7, 1, 0},  // mma m16n8k4 tf32
     {5, 27, 2, 3, 0x800277f7}, {5, 55, 3, 6, 0x800032bb},
     {5, 569, 9, 2, 0x00000021}, {5, 821, 1, 3, 0x8000e359},
-    {8, 47443, 6, 2, 0}, {8, 65881, 0, 0, 0},  // mma m16n8k16 f16, half sums
+    {8, 47443, 6, 2, 0}, {8, 65881, 0, 0, 0},  // mma m16n8k16 f16, f16 accumulator
     {8, 13, 3, 0, 0x0001}, {8, 13, 0, 0, 0},
-    {9, 109, 3, 1, 0}, {9, 109, 4, 2, 0},  // mma m16n8k8 f16, half sums
+    {9, 109, 3, 1, 0}, {9, 109, 4, 2, 0},  // mma m16n8k8 f16, f16 accumulator
     {10, 4561, 32, 6, 0}, {10, 8159, 58, 2, 0},  // wgmma f16
-    {11, 2349, 3, 1, 0}, {11, 14823, 15, 7, 0},  // wgmma f16, half sums
+    {11, 2349, 3, 1, 0}, {11, 14823, 15, 7, 0},  // wgmma f16, f16 accumulator
     {11, 13, 2, 1, 0x8001}, {11, 13, 2, 0, 0},
     {12, 3707, 37, 1, 0}, {12, 4743, 47, 4, 0},  // wgmma bf16
     {12, 13, 6, 2, 0x0000df29}, {12, 13, 18, 1, 0x00007821},

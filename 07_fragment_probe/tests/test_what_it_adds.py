@@ -9,7 +9,8 @@ from support import call, program
 # made of instructions of 4 k.
 RULES = {70: (4, 23), 75: (4, 23), 80: (8, 24), 90: (16, 25)}
 SINCE = {
-    "mma_sync half": 70, "mma_sync half (half sums)": 70, "mma_sync bf16": 80, "mma_sync tf32": 80, "wgmma half": 90,
+    "mma_sync half": 70, "mma_sync half (half accumulators)": 70, "mma_sync bf16": 80, "mma_sync tf32": 80,
+    "wgmma half": 90,
 }
 
 
@@ -31,8 +32,9 @@ def test_rules(sm, tmp_path):
         assert row["bits"] == str(bits), name
         assert row["c"] == "at once with the first products", name
         assert row["addend"] == "truncated toward zero", name
-        assert row["sum"] == ("rounded to nearest even" if "half sums" in name else "truncated toward zero"), name
+        of_half = "half accumulators" in name
+        assert row["sum"] == ("rounded to nearest even" if of_half else "truncated toward zero"), name
         assert row["normalised"] == "no", name
-        if "half sums" not in name:
+        if not of_half:
             assert float(row["bias"]) == pytest.approx(float(row["predicted"]), rel=0.05), name
             assert float(row["bias"]) > 20 * abs(float(row["fp32"])), name

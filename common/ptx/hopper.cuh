@@ -64,7 +64,7 @@ __device__ T* mapa(T* pointer, int rank) {
 // Arrives on the mbarrier at the same offset in the shared memory of the block with that rank.
 // PTX's default is .release.cta, which by its memory model orders nothing for a thread of another
 // block. .release.cluster would, but it also waits for all earlier writes of the thread. The stages
-// signal with the arrival only that they have read a buffer, and their reads are over by then.
+// signal with the arrival only that they have read a buffer, and their reads have completed by then.
 // PTX ISA: "mbarrier.arrive".
 inline __device__ void mbarrier_arrive_cluster(uint64_t* barrier, int rank) {
     PTX_SM_90A("{.reg .b32 there;\n"

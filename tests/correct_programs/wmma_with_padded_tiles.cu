@@ -1,4 +1,4 @@
-// WMMA with operands from padded tiles in shared memory, four warps a block, compared with cuBLAS.
+// WMMA with operands from padded tiles in shared memory, four warps per block, compared with cuBLAS.
 #include <cublas_v2.h>
 #include <cuda_fp16.h>
 #include <mma.h>
