@@ -59,7 +59,7 @@ def odd(draw):
     return tuple(between(draw, 128, 8192, draw.choice((1, 2, 4, 8))) for _ in range(3))
 
 
-def deep(draw):
+def long_k(draw):
     return between(draw, 128, 512, 64), between(draw, 128, 512, 64), between(draw, 16384, 65536, 64)
 
 
@@ -67,7 +67,7 @@ def tall(draw):
     return between(draw, 4096, 65536, 64), between(draw, 64, 256, 8), between(draw, 64, 256, 8)
 
 
-KINDS = {"random": (any_shape,), "users": (layer, layer, odd, layer, deep, layer, tall, layer)}
+KINDS = {"random": (any_shape,), "users": (layer, layer, odd, layer, long_k, layer, tall, layer)}
 
 
 def shapes(kind, seed, count=40):

@@ -29,10 +29,9 @@ public:
                   cudaDataType_t out, cublasComputeType_t compute, float alpha = 1,
                   float beta = 0) {
         const auto multiply = [&](auto a, auto b) {
-            check_cublas(
-                cublasGemmEx(cublas_.handle, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &a, B, in, N, A,
-                             in, K, &b, C, out, N, compute, CUBLAS_GEMM_DEFAULT),
-                "cublasGemmEx");
+            check_cublas(cublasGemmEx(cublas_.handle, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &a, B, in,
+                                      N, A, in, K, &b, C, out, N, compute, CUBLAS_GEMM_DEFAULT),
+                         "cublasGemmEx");
         };
         if (compute == CUBLAS_COMPUTE_16F) multiply(half(alpha), half(beta));
         else if (compute == CUBLAS_COMPUTE_64F) multiply(double(alpha), double(beta));

@@ -25,17 +25,17 @@ std::string cause_by_shapes(Shape wrong, const Failure& failure, const std::vect
     const auto correct = [&](int m, int n, int k) { return !trial({m, n, k}); };
     std::string elsewhere;  // what is wrong at the first shape that can be launched
     for (const int tile : {1, 2, 4, 8, 16, 32, 64, 128, 256, 512}) {
-        const int deep = std::min(tile, 64);
-        Shape s = {multiple_from(M, tile), multiple_from(N, tile), multiple_from(K, deep)};
+        const int tile_k = std::min(tile, 64);
+        Shape s = {multiple_from(M, tile), multiple_from(N, tile), multiple_from(K, tile_k)};
         if (s.N == s.M) s.N += tile;  // not square, where a leading dimension may be any
-        while (s.K == s.M || s.K == s.N) s.K += deep;
+        while (s.K == s.M || s.K == s.N) s.K += tile_k;
         if (double(s.M) * s.N * s.K > kMost) break;
         if (const auto failed = trial(s)) {
             if (failed->code == kWrongResult && elsewhere.empty()) elsewhere = failed->what();
             continue;
         }
         const int of_k =
-            smallest(deep, [&](int of) { return correct(s.M, s.N, odd_multiple_from(K, of)); });
+            smallest(tile_k, [&](int of) { return correct(s.M, s.N, odd_multiple_from(K, of)); });
         s.K = odd_multiple_from(K, of_k);
         const int of_m =
             smallest(tile, [&](int of) { return correct(odd_multiple_from(M, of), s.N, s.K); });
