@@ -12,6 +12,8 @@
 // Source of all figures: times of an H100, to which they are fitted.
 #pragma once
 
+#include <array>
+
 #include "common/aligned_rows.h"
 #include "common/cluster_occupancy.h"
 #include "common/cluster_pipeline.cuh"
@@ -184,15 +186,16 @@ inline double copies_time(const Config& config, int M, int N, int K) {
            (copies_B ? kCopy + 4e-6 * K * N / kCopied : 0);
 }
 
-// What the launch takes with device memory, which is the same for all configurations, so that it
-// does not help to choose: where device memory is the limit, all predictions are equal.
-inline double predicted_time(const Config& config, int M, int N, int K) {
+// The predicted microseconds of a launch, and of them those of time_of(). A launch takes at least as
+// long as device memory, and that time is the same for all configurations. Where it is the limit,
+// several are predicted to be equally fast, and the second number decides among them.
+inline std::array<double, 2> predicted_times(const Config& config, int M, int N, int K) {
     const double device = 1e-6 * (2.0 * K * (double(M) + N) + 4.0 * M * N) / kDevice;
-    return std::max(time_of(config, M, N, K), kStart + device) + copies_time(config, M, N, K);
+    const double own = time_of(config, M, N, K);
+    return {std::max(own, kStart + device) + copies_time(config, M, N, K), own};
 }
 
 inline const Config& best_config(int M, int N, int K) {
-    return fastest(kConfigs, [=](const Config& config) {
-        return time_of(config, M, N, K) + copies_time(config, M, N, K);
-    });
+    return fastest(kConfigs,
+                   [=](const Config& config) { return predicted_times(config, M, N, K); });
 }

@@ -90,7 +90,7 @@ void measure(Shape s, GpuTimer& timer, Cublas& cublas, const BenchmarkOptions& o
     double least_ms = times[first].median, chosen_ms = 0;
     for (size_t i = 0; i < configs.size(); ++i) {
         const double ms = times[first + i].median;
-        const double predicted = predicted_time(*configs[i], s.M, s.N, s.K);
+        const double predicted = predicted_times(*configs[i], s.M, s.N, s.K)[0];
         least_ms = std::min(least_ms, ms);
         if (configs[i] == chosen) {
             chosen_ms = ms;

@@ -54,14 +54,15 @@ struct NotTaken : Failure {
 };
 
 // The configuration with the shortest predicted time, or only_config. time(config) is infinite if
-// the configuration does not take the shape. Throws NotTaken if none does.
+// the configuration does not take the shape, and may be a std::array, whose second number decides
+// where the first ones are equal. Throws NotTaken if no configuration takes the shape.
 template <class Configs, class Time>
 const auto& fastest(const Configs& configs, Time time) {
     auto best = std::end(configs);
-    double least = std::numeric_limits<double>::infinity();
+    decltype(time(*best)) least = {std::numeric_limits<double>::infinity()};
     for (auto config = std::begin(configs); config != std::end(configs); ++config) {
         if (!only_config.empty() && only_config != config->name()) continue;
-        const double its = time(*config);
+        const auto its = time(*config);
         if (its < least) {
             best = config;
             least = its;
