@@ -2,6 +2,7 @@
 script fails, and search, languages, explanations and views can be used. The pictures of all pages can be read."""
 import html.parser
 import os
+import pathlib
 import re
 import shutil
 import urllib.parse
@@ -182,9 +183,9 @@ def laid_out(page):
 
 
 def test_pages_on_a_phone(book, chromium):  # noqa: F811
-    """No script fails, no picture is missing and nothing is wider than the window: checked on one page of each kind and
-    on all English pages, which are put together on one. No heading takes four lines. On a screen no block of code is
-    cut off, and no name in a table is broken."""
+    """No script fails, no picture is missing or too small, and nothing is wider than the window: checked on one page of
+    each kind and on all English pages, which are put together on one. No heading takes four lines. On a screen no block
+    of code is cut off, and no name in a table is broken."""
     lesson = book / "en" / LESSON
     alone = ("views/03.html", "views/07.html", "tree/03_shared_blocking/matmul.cu.html", "tree/diff/02_03.html",
              "zh/search.html", "en/docs/toys/banks.html", "ja/index.html", f"zh/{LESSON}")
@@ -201,9 +202,16 @@ def test_pages_on_a_phone(book, chromium):  # noqa: F811
                 .filter(each => each.scrollWidth > 390)
                 .map(each => each.closest("[data-path]")?.dataset.path || "{page}"))))""") == []
         assert errors(chromium) == [], page
+    # A unit of a picture is a pixel, so that its letters, which have 11 units (test_text_fits), can be read.
+    pictures = ask(chromium, """[...document.images].filter(each => each.checkVisibility())
+        .map(each => [each.src, each.getBoundingClientRect().width])""")
+    small = {src for src, width in pictures if width + .1 < float(re.search(
+        r'viewBox="0 0 (\S+)', pathlib.Path(urllib.parse.urlsplit(src).path).read_text())[1])}
+    assert small == set() and len(pictures) > 70
     assert ask(chromium, """[...document.querySelectorAll("h1")].filter(each => each.getBoundingClientRect().height >
         3.5 * parseFloat(getComputedStyle(each).lineHeight)).map(each => each.textContent)""") == []
     resize(chromium, 1280)
+    ask(chromium, "document.querySelectorAll('details').forEach(each => { each.open = true })")
     assert ask(chromium, f"""{DRAWN}.then(() => [...document.querySelectorAll("article pre")].filter(each =>
         each.scrollWidth > each.clientWidth).map(each => each.textContent))""") == []
     assert ask(chromium, """[...document.querySelectorAll("td code")].filter(each => each.getClientRects().length > 1)

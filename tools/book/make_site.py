@@ -240,6 +240,7 @@ class Book:
         if page == ROOT / "README.md":
             picture = next(each for each in doctree.findall(nodes.raw) if each.astext().startswith("<img"))
             shown = live.screen(self.say, functools.partial(self.href, page), self.language, picture.astext())
+            picture.parent["classes"] = []
             picture.parent.replace_self(nodes.raw("", shown, format="html"))
             doors, ladder, *_ = doctree.findall(nodes.table)
             doors["classes"].append("doors")
@@ -258,7 +259,10 @@ class Book:
             if "://" in image["uri"]:  # a badge
                 image.replace_self(nodes.Text(image["alt"]))
             else:
-                shown = f'<img src="{self.href(page, image["uri"])}" alt="{html.escape(image["alt"])}">'
+                width = re.search(r'viewBox="0 0 (\S+)', (page.parent / image["uri"]).read_text())[1]
+                image.parent["classes"].append("drawing")
+                shown = (f'<img src="{self.href(page, image["uri"])}" alt="{html.escape(image["alt"])}" '
+                         f'style="--least: {width}px">')
                 image.replace_self(nodes.raw("", shown, format="html"))
 
     def name_sections(self, page, doctree):
