@@ -420,6 +420,18 @@ def test_predictions_fit(book, chromium):  # noqa: F811
     assert errors(chromium) == []
 
 
+def test_answers_are_folded(book, chromium):  # noqa: F811
+    """A reader of an exercise sees no hint and no solution before asking for it, also by the keyboard."""
+    shown = "[...document.querySelectorAll('#hints li, #solution pre')].map(each => each.checkVisibility())"
+    for language in ("en", "ja"):
+        show(chromium, book / language / "03_shared_blocking/exercises.html")
+        assert not any(ask(chromium, shown))
+        for part in ("hints", "solution"):
+            ask(chromium, f"document.querySelector('#{part} summary').focus()")
+            press(chromium, "ENTER")
+        assert ask(chromium, shown) and all(ask(chromium, shown))
+
+
 def test_search(book, chromium):  # noqa: F811
     """A search finds parts of words that are written without spaces, and returns some pages, not most."""
     for words, language in (("共有メモリ", "ja"), ("共享内存", "zh"), ("swizzled rows", "en")):

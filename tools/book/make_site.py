@@ -46,6 +46,7 @@ WORDS = {
     "open it alone": ("単独で開く", "单独打开"),
     "step by step": ("1 ステップずつ", "逐步演示"),
     "Language": ("言語", "语言"),
+    "Show": ("表示する", "显示"),
     "explanation {}": ("説明 {}", "说明 {}"),
     "On this page": ("このページの内容", "本页内容"),
 } | live.WORDS
@@ -206,6 +207,8 @@ class Book:
         self.rewrite_links(self.pages[name], doctree)
         self.name_sections(self.pages[name], doctree)
         self.add_live_parts(name, doctree)
+        if self.pages[name].name == "exercises.md":
+            self.fold_answers(doctree)
         for code in list(doctree.findall(lambda node: isinstance(node, (nodes.literal, nodes.literal_block)))):
             block = code
             while not isinstance(block.parent, (nodes.section, nodes.document)):
@@ -220,8 +223,9 @@ class Book:
         for block in doctree.findall(nodes.literal_block):
             of_source = block.get("language", "none") != "none"
             block["classes"] += wrap_classes(block.astext(), of_source)
-            if of_source:  # below a link to it
-                block.parent[block.parent.index(block) - 1]["classes"].append("source")
+            above = block.parent[block.parent.index(block) - 1]
+            if of_source and len(above) and isinstance(above[0], nodes.reference):  # a link to it
+                above["classes"].append("source")
         if re.match(r"\d\d_|docs/primer", name):
             self.explain(doctree, set(), self.of_other_chapters(name[:2]))
 
@@ -251,6 +255,14 @@ class Book:
         elif form := page.name == "README.md" and live.prediction(self.say, page.parent.name):
             section = next(each for each in doctree.findall(nodes.section) if each["ids"] == ["prediction"])
             section.append(nodes.raw("", form, format="html"))
+
+    def fold_answers(self, doctree):
+        """Folds an exercise's hints, its solution and wrong ones, so that nobody reads them by accident. A link into
+        them, or a search in the page, unfolds them."""
+        for section in doctree.findall(nodes.section):
+            if re.match("(hints|solution|wrong)(-|$)", section["ids"][0]):
+                section.insert(1, nodes.raw("", f"<details><summary>{self.say('Show')}</summary>", format="html"))
+                section.append(nodes.raw("", "</details>", format="html"))
 
     def rewrite_links(self, page, doctree):
         for link in doctree.findall(nodes.reference):
