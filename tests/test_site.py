@@ -10,7 +10,7 @@ import urllib.parse
 import pytest
 
 import packages
-from browser import DRAWN, ask, chromium, drag, errors, press, resize, show, wait  # noqa: F401
+from browser import DRAWN, ask, chromium, drag, emulate, errors, nameless, press, resize, show, wait  # noqa: F401
 from programs import files
 from results import read
 from support import BUILD, ROOT, call, program
@@ -236,12 +236,6 @@ MOVING = """document.querySelector(".picture").shadowRoot.querySelector("svg").g
 FOCUS = "(each => each.name || each.dataset.play && 'play' || each.type || each.tagName)(document.activeElement)"
 
 
-def emulate(browser, **features):
-    """Sets what the reader prefers, such as prefers_color_scheme="dark"."""
-    named = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": named})
-
-
 def tab_to(browser, name):
     """Presses Tab until such an element has the focus."""
     for _ in range(200):
@@ -417,6 +411,90 @@ def test_predictions_fit(book, chromium):  # noqa: F811
         told = ask(chromium, "[...document.querySelectorAll('.guess')].map(each => [each.dataset.program,"
                              "each.querySelector('output > b').textContent])")
         assert told and all(f"{speeds[name]:T}" == measured for name, measured in told), told
+    assert errors(chromium) == []
+
+
+def test_a_view_by_keyboard(book, chromium):  # noqa: F811
+    """By the keyboard alone a reader comes from the text into a lesson's view, goes on an explanation and back, replays
+    the wavefronts, and leaves it for the page of the view alone. There a step, a warp and, on a phone, the folded part
+    can be reached, and the page be left. Whatever the keyboard reaches has a name for a screen reader."""
+    def reach(selector, key="TAB"):
+        for _ in range(60):
+            press(chromium, key)
+            if ask(chromium, f"document.activeElement.matches('{selector}')"):
+                return
+        raise AssertionError(f"Tab does not reach {selector}")
+
+    show(chromium, book / "en" / LESSON)
+    assert nameless(chromium) == []
+    ask(chromium, "[...document.querySelectorAll('article a')].findLast(each =>"
+                  "each.compareDocumentPosition(document.querySelector('#view')) & 4).focus()")
+    reach("#view iframe")
+    chromium.switch_to.frame(chromium.find_element("css selector", "#view iframe"))
+    wait(chromium, "document.readyState === 'complete' && views[0].root.clientWidth")
+    here = "views[0].captionHere"
+    begin = ask(chromium, here)
+    if not ask(chromium, "document.activeElement.matches('[data-caption=\"1\"]')"):
+        reach('[data-caption="1"]')
+    press(chromium, "ENTER")
+    assert ask(chromium, here) == begin + 1
+    reach('[data-caption="-1"]', "SHIFT+TAB")
+    press(chromium, "ENTER")
+    assert ask(chromium, here) == begin
+    reach(".replay")
+    press(chromium, "SPACE")
+    assert ask(chromium, "views[0].turn") == 1
+    chromium.switch_to.default_content()
+    reach("#view figcaption a")
+    press(chromium, "ENTER")
+    wait(chromium, "location.pathname.endsWith('/views/03.html') && document.readyState === 'complete'")
+    reach("[data-do=step]")
+    before = ask(chromium, "views[0].index")
+    press(chromium, "ENTER")
+    assert ask(chromium, "views[0].index") == before + 1
+    reach("[data-do=back]", "SHIFT+TAB")
+    press(chromium, "ENTER")
+    assert ask(chromium, "views[0].index") == before
+    reach("select.warp")
+    press(chromium, "DOWN")
+    assert ask(chromium, "views[0].warp") == 1
+    assert nameless(chromium) == []
+    reach("body")
+    resize(chromium, 390, 844)
+    ask(chromium, DRAWN)
+    reach(".more summary")
+    press(chromium, "ENTER")
+    reach(".more select.lane")
+    press(chromium, "DOWN")
+    assert ask(chromium, "views[0].lane") == 1 and nameless(chromium) == []
+    reach("body")
+    assert errors(chromium) == []
+
+
+def test_nothing_moves_for_who_wants_no_motion(book, chromium):  # noqa: F811
+    """In a view words fly after a step forward, and the first page's picture moves: but not for a reader who prefers
+    reduced motion. Nor does anything in a toy."""
+    moving = "document.getAnimations().length"
+    views = "(act('step'), views[0].root.getAnimations({ subtree: true }).length)"
+    next_chapter = f"(document.querySelector('[data-go=\"1\"]').click(), {MOVING})"
+    try:
+        for reduced in (False, True):
+            emulate(chromium, **{"prefers_reduced_motion": "reduce"} if reduced else {})
+            show(chromium, f"{book}/views/03.html#////4")
+            assert (ask(chromium, views) == 0) == reduced
+            show(chromium, book / "en/index.html")
+            assert (ask(chromium, next_chapter) == 0) == reduced
+        for toy in sorted(path.name for path in (book / "en/docs/toys").glob("*.html")):
+            show(chromium, book / "en/docs/toys" / toy)
+            controls = "[...document.querySelectorAll(':is(#controls, #main) :is(input, button)')]"
+            assert ask(chromium, f"""{controls}.reduce((sum, each) => {{
+                each.value = +each.value + 1;
+                each.dispatchEvent(new Event("input"));
+                each.click();
+                return sum + {moving};
+            }}, {moving})""") == 0, toy
+    finally:
+        emulate(chromium)
     assert errors(chromium) == []
 
 

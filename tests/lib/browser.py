@@ -15,6 +15,8 @@ def chromium():
     service = webdriver.chrome.service.Service(driver)
     with webdriver.Chrome(service=service, options=options) as browser:
         browser.set_script_timeout(100)
+        # A page has the keyboard's focus also after Tab has left the one before.
+        browser.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
         yield browser
 
 
