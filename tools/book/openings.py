@@ -105,7 +105,7 @@ class Drawing(svg.Svg):
         for y, to in ((own[1], TOP + STRIP + GAP), (own[1] + own[3], TOP + STRIP + GAP + 14)):
             self.line(f"M{own[0] + own[2]:g} {y:g}L{x - 24:g} {to}", "zoom")
 
-    def way(self, y, number, way, new=()):
+    def path(self, y, number, path, new=()):
         """A chapter's path of A and B. Returns the y below it."""
         def kind(part):
             return "new" if part in new else "line"
@@ -118,33 +118,33 @@ class Drawing(svg.Svg):
         self.box(LEFT, y, 58, 52, edge="line")
         self.box(20, y + 11, 20, 30, "a-pale")
         self.box(46, y + 11, 20, 30, "b-pale")
-        self.box(106, y, 96, 52, edge=kind("shared") if way.stages else "dash")
-        if not way.stages:
+        self.box(106, y, 96, 52, edge=kind("shared") if path.stages else "dash")
+        if not path.stages:
             self.text(154, y + 18, "not used", "small lesser middle")
-        self.arrow(74, middle, 104 if way.stages else 238, kind("copy"))
-        say(89, way.copy, "copy")
-        for stage in range(way.stages):
-            each = 88 / max(way.stages, 3)
+        self.arrow(74, middle, 104 if path.stages else 238, kind("copy"))
+        say(89, path.copy, "copy")
+        for stage in range(path.stages):
+            each = 88 / max(path.stages, 3)
             self.box(110 + each * stage, y + 8, 0.4 * each, 36, "a")
             self.box(110 + each * (stage + 0.48), y + 8, 0.4 * each, 36, "b")
         self.box(240, y, 54, 52, edge="line")
         self.box(262, y + 8, 26, 36, "c")
-        if way.read:
+        if path.read:
             self.box(246, y + 8, 10, 16, "a")
             self.box(246, y + 28, 10, 16, "b")
-            if way.stages:
+            if path.stages:
                 self.arrow(204, middle, 238, kind("read"))
-                say(221, way.read, "read")
+                say(221, path.read, "read")
         else:
             self.line(f"M204 {y + 44}h14v14h120v-4m-4 4l4 -4l4 4", kind("read"))
             say(266, "descriptors", "read")
-        self.box(318, y, 40, 52, "full-pale", way.unit, kind("unit"), "small middle")
+        self.box(318, y, 40, 52, "full-pale", path.unit, kind("unit"), "small middle")
         self.arrow(306, middle, 316)
         self.arrow(306, middle, 296)
         return y + 74
 
 
-class Way(NamedTuple):
+class Path(NamedTuple):
     """How A and B reach what multiplies: how many tiles of each lie in shared memory (None: the source's kStages), by
     which instructions they come there and from there to registers ("" if shared memory is read in place), and what
     multiplies."""
@@ -170,9 +170,9 @@ class Opening(NamedTuple):
     source: str
     warps: tuple  # rows and columns of warps, or of warpgroups, in a block's tile
     inner: Inner
-    way: Way
+    path: Path
     said: str
-    before: str = ""  # the chapter whose way is drawn above, as it is another one
+    before: str = ""  # the chapter whose path is drawn above, as it is another one
     new: str = ""  # what has a frame: grid, block, inner, copy, shared, read, unit
     config: str = ""
     names: tuple = ("grid", "block", "shared memory")
@@ -187,75 +187,75 @@ OPENINGS = {
         "Sizes of 01: a block computes 16 rows and 32 columns\nof C, each of its warps a row, each lane an element."),
     "01": Opening(
         "One thread computes one element of C", "01_naive/matmul.cu", (16, 1),
-        Inner("warp: 32 lanes", 1, 32, 1, (1, 32)), Way(0, "loads", "loads", "FP32\nunits"),
+        Inner("warp: 32 lanes", 1, 32, 1, (1, 32)), Path(0, "loads", "loads", "FP32\nunits"),
         "A block has 16 warps, each with a row of 32 elements.\nAt each k a lane loads one of A and one of B."),
     "02": Opening(
         "A thread computes 8 x 8 elements of C", "02_register_blocking/matmul.cu", (8, 1),
-        Inner("thread", 8, 8, 1, (8, 8)), Way(0, "loads", "loads", "FP32\nunits"),
+        Inner("thread", 8, 8, 1, (8, 8)), Path(0, "loads", "loads", "FP32\nunits"),
         "New: a thread has 64 sums in registers. 8 + 8 elements\nserve 64 multiply-adds at each k.", new="inner"),
     "03": Opening(
         "A block loads each element once", "03_shared_blocking/matmul.cu", (8, 1),
-        Inner("thread", 8, 8, 1, (8, 8)), Way(1, LOADS, "loads", "FP32\nunits"),
+        Inner("thread", 8, 8, 1, (8, 8)), Path(1, LOADS, "loads", "FP32\nunits"),
         "New: at each k a block brings 128 of A and 128 of B into\nshared memory, and its 256 threads read them there.",
         "02", "copy shared read"),
     "04": Opening(
         "A k-tile takes eight values of k", "04_unroll/matmul.cu", (4, 2),
-        Inner("thread", 8, 8, 1, (8, 8)), Way(1, LOADS, "loads", "FP32\nunits"),
+        Inner("thread", 8, 8, 1, (8, 8)), Path(1, LOADS, "loads", "FP32\nunits"),
         "New: between two barriers a block brings eight values\nof k, and its warps have tiles of 32 x 64.",
         new="block"),
     "05": Opening(
         "One buffer is read while one is filled", "05_double_buffer/matmul.cu", (4, 2),
-        Inner("thread", 8, 8, 1, (8, 8)), Way(2, LOADS, "loads", "FP32\nunits"),
+        Inner("thread", 8, 8, 1, (8, 8)), Path(2, LOADS, "loads", "FP32\nunits"),
         "New: shared memory has room for two k-tiles. The next\none is loaded while this one is multiplied.",
         "04", "shared"),
     "06": Opening(
         "A warp multiplies fragments", "06_wmma/matmul.cu", (2, 4),
-        Inner("warp: mma_sync", 16, 16, 16), Way(None, "cp.async", "load_matrix_sync", TENSOR),
+        Inner("warp: mma_sync", 16, 16, 16), Path(None, "cp.async", "load_matrix_sync", TENSOR),
         "New: tensor cores multiply halves, 16 x 16 by 16 x 16 for\none call of a warp. Copies bypass the registers.",
         "05", "inner copy read unit"),
     "08": Opening(
         "The same tiles in OpenCL's words", "08_opencl_gcn/05_double_buffer.cl", (4, 1),
-        Inner("work-item", 8, 8, 1, (8, 8)), Way(2, LOADS, "loads", "SIMD"),
+        Inner("work-item", 8, 8, 1, (8, 8)), Path(2, LOADS, "loads", "SIMD"),
         "A block is a work-group, a thread a work-item, shared\nmemory local memory. 64 work-items make a wavefront.",
         names=("NDRange", "work-group", "local memory")),
     "09": Opening(
         "A warp owns 64 x 64 elements of C", "09_warp_tiling/matmul.cu", (2, 4),
-        Inner("thread", 16, 8, 1, (16, 8)), Way(2, "cp.async", "loads", "FP32\nunits"),
+        Inner("thread", 16, 8, 1, (16, 8)), Path(2, "cp.async", "loads", "FP32\nunits"),
         "New: tiles twice as large, for the block, the warp and the\nthread. Copies bypass the registers.",
         "05", "block inner copy"),
     "10": Opening(
         "TMA fills stages, eight warps multiply", "10_async_mma/matmul.cu", (2, 4),
-        Inner("warp: mma.sync", 16, 8, 16), Way(None, "TMA", "ldmatrix", TENSOR),
+        Inner("warp: mma.sync", 16, 8, 16), Path(None, "TMA", "ldmatrix", TENSOR),
         "New: one thread issues the loads of whole tiles; a warp\nholds fragments whose layout is known.",
         "06", "inner copy read"),
     "11": Opening(
         "wgmma reads A and B in shared memory", "11_wgmma/1_wgmma.cu", (2, 1),
-        Inner("4 warps: wgmma", 64, 256, 16), Way(None, "TMA", "", TENSOR),
+        Inner("4 warps: wgmma", 64, 256, 16), Path(None, "TMA", "", TENSOR),
         "New: four warps issue one product, and its operands\nnever pass through registers.",
         "10", "inner read"),
     "12": Opening(
         "Blocks of a cluster load for each other", "12_clusters/matmul.cu", (1, 2),
-        Inner("4 warps: wgmma", 112, 64, 16), Way(None, "multicast", "", TENSOR),
+        Inner("4 warps: wgmma", 112, 64, 16), Path(None, "multicast", "", TENSOR),
         "New: the blocks of a cluster, here 4 x 2, need the same\n"
         "rows of A and columns of B. Each loads a slice for all.",
         "11", "grid copy", "transposed<112, 128, 4, 2>"),
     "13": Opening(
         "Several blocks share the k-tiles of a tile", "13_stream_k/1_split_k.cu", (1, 1),
-        Inner("4 warps: wgmma", 32, 64, 16), Way(None, "TMA", "", TENSOR),
+        Inner("4 warps: wgmma", 32, 64, 16), Path(None, "TMA", "", TENSOR),
         "New: K is cut. Here eight blocks compute one tile of C,\n"
         "each a slice of its k-tiles, and add up what they have.",
         new="grid", config="transposed<32, 64, 1, 1, 8>"),
     "14": Opening(
         "A float is two halves: three products", "14_fp32_accuracy/2_three_products.cu", (2, 1),
-        Inner("4 warps: wgmma", 64, 128, 16), Way(None, "TMA", "", TENSOR),
+        Inner("4 warps: wgmma", 64, 128, 16), Path(None, "TMA", "", TENSOR),
         "New: a tile of A or B comes twice, hi and lo. Products:\nhi of A by hi of B, hi by lo, and lo by hi.",
         new="block"),
 }
 
 
-def way_of(number):
+def path_of(number):
     of = OPENINGS[number]
-    return of.way if of.way.stages is not None else of.way._replace(stages=constants(of.source, of.config).kStages)
+    return of.path if of.path.stages is not None else of.path._replace(stages=constants(of.source, of.config).kStages)
 
 
 def opening(number):
@@ -277,14 +277,14 @@ def opening(number):
                        (left + width - 9, top + height - 5, "C")):
         drawing.text(x, y, name, "small strong middle", False)
     y = drawing.bottom + 24
-    if of.way:
+    if of.path:
         drawing.text(LEFT, y, "global memory", "small lesser")
         drawing.text(154, y, of.names[2], "small lesser middle")
         drawing.text(267, y, "registers", "small lesser middle")
         y += 22
         if of.before:
-            y = drawing.way(y, of.before, way_of(of.before)) + 20
-        y = drawing.way(y, number, way_of(number), new) + 20
+            y = drawing.path(y, of.before, path_of(of.before)) + 20
+        y = drawing.path(y, number, path_of(number), new) + 20
     for line in of.said.split("\n"):
         drawing.text(LEFT, y, line)
         y += 17
