@@ -11,6 +11,7 @@ from pygments.filter import simplefilter
 from pygments.token import STANDARD_TYPES, Name, Operator, Text
 
 import programs
+import view
 from book import colours, diff_page, pages
 from book.quotes import LANGUAGES_OF_CODE
 from languages import LANGUAGES
@@ -21,10 +22,9 @@ THEME = ROOT / "tools/book/theme"
 STYLES = {"light": "default", "dark": "github-dark"}  # of Pygments
 # File names that Pygments would take for another language, with those of the lines that pages quote.
 LEXERS = {**LANGUAGES_OF_CODE, ".ipynb": "json"}
-# Names in kernels of what belongs to a matrix, and their kinds of token, whose letters have the matrix's colour.
-OF_MATRIX = {"A": Name.A, "As": Name.A, "a": Name.A, "B": Name.B, "Bs": Name.B, "b": Name.B, "C": Name.C, "Cs": Name.C,
-             "acc": Name.C}
-NAMES = "".join(f".highlight .n-{name.upper()} {{ color: var(--{name}) }}\n" for name in "abc")
+# The kinds of token of names in kernels, and their colours.
+OF_MATRIX = {name: getattr(Name, matrix.upper()) for matrix, names in view.OF_MATRIX.items() for name in names}
+NAMES = "".join(f".highlight .n-{matrix.upper()} {{ color: var(--{matrix}) }}\n" for matrix in view.OF_MATRIX)
 
 
 @functools.lru_cache(None)

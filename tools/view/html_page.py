@@ -9,6 +9,8 @@ from view import layouts
 from view.explanations import words
 
 FOLDER = pathlib.Path(__file__).parent / "page"
+# Names in kernels of what belongs to A, B or C, which have the matrix's colour wherever code is shown.
+OF_MATRIX = {"a": ["A", "As", "a"], "b": ["B", "Bs", "b"], "c": ["C", "Cs", "acc"]}
 
 
 def page(title, records, template="view", folder=None):
@@ -21,6 +23,7 @@ def page(title, records, template="view", folder=None):
     )
     glossary = [words(language) for language in LANGUAGES]
     text = text.replace('"GLOSSARY"', json.dumps(glossary, ensure_ascii=False), 1)
+    text = text.replace('"OF_MATRIX"', json.dumps(OF_MATRIX), 1)
     if folder:
         text = apart(text, folder)
     text = text.replace("TITLE", html.escape(title), 1)

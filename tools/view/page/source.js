@@ -1,8 +1,9 @@
 // The panel of the source.
 
-const TOKENS = {  // what stands out in a line of C++; names of A, B and C, those of OF_MATRIX in
-  // tools/book/shared_pages.py, have the colours that pictures give to them
-  remark: /^\/\/.*/, word: /^"[^"]*"/, directive: /^#\s*\w+/, "of-a": /^(A|As|a)\b/, "of-b": /^(B|Bs|b)\b/, "of-c": /^(C|Cs|acc)\b/,
+const OF_MATRIX = "OF_MATRIX";  // { a: names of what belongs to A, b, c }
+const TOKENS = {  // what stands out in a line of C++; names of A, B and C have the colours that pictures give to them
+  remark: /^\/\/.*/, word: /^"[^"]*"/, directive: /^#\s*\w+/,
+  ...Object.fromEntries(Object.entries(OF_MATRIX).map(([matrix, names]) => ["of-" + matrix, new RegExp(`^(${names.join("|")})\\b`)])),
   keyword: new RegExp("^(asm|auto|bool|break|case|class|const|constexpr|continue|do|else|extern|float|for|half|if|int|inline|" +
     "long|namespace|return|short|sizeof|size_t|static|struct|switch|template|typename|uint32_t|uint64_t|unsigned|using|void|" +
     "volatile|while|__\\w+__)\\b"),
