@@ -2,7 +2,7 @@
 // elements. They are converted to FP32 on the way to shared memory; the arithmetic is still 05's: a
 // k-block is one value of k, for which a thread does 8 x 8 multiply-adds.
 //
-// Changed:  half; load8; k-tiles of 16 (still 16 bytes of A and of B a thread); kStoreAt 8; no kPad.
+// Changed:  half; load8; k-tiles of 16 (still 16 bytes of A and of B per thread); kStoreAt 8; no kPad.
 #include <cuda_fp16.h>
 
 #include "common/stage.h"

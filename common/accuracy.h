@@ -72,16 +72,15 @@ private:
     std::vector<double> sums_;
 };
 
-// Appends an error to a row, and its quotient by the error of plain FP32, which is called `fp32`.
+// Appends an error to a row, and its ratio to the error of plain FP32, which is called `fp32`.
 inline void add_error(Row& row, const DataKind& kind, double error, const std::string& fp32,
                       double error_of_fp32) {
     const std::string name = "error_" + kind.name;
-    const double quotient = error_of_fp32 > 0 ? error / error_of_fp32 : 0;
-    add_cells(row,
-              {{name, format("%.3g", error)}, {name + "_of_" + fp32, figure(quotient, "%.3g")}});
+    const double ratio = error_of_fp32 > 0 ? error / error_of_fp32 : 0;
+    add_cells(row, {{name, format("%.3g", error)}, {name + "_of_" + fp32, figure(ratio, "%.3g")}});
 }
 
-// The columns of a table with --accuracy, where `title` is that of the quotients.
+// The columns of a table with --accuracy, where `title` is that of the ratios.
 inline Columns accuracy_columns(const std::string& fp32, const std::string& title) {
     Columns columns = {{"gflops", "TFLOP/s", 8, as_tera}};  // of a GPU
     for (const DataKind& kind : kDataKinds)

@@ -21,9 +21,9 @@ struct Element {
 };
 
 // A product that differs from the correct one, and where.
-struct Wrong : Came {
-    explicit Wrong(const Came& came)
-        : Came(came), differs(C.size(), false), unwritten(C.size(), false) {}
+struct Wrong : Computed {
+    explicit Wrong(const Computed& computed)
+        : Computed(computed), differs(C.size(), false), unwritten(C.size(), false) {}
 
     size_t at(int row, int col) const { return size_t(row) * shape.N + col; }
     double a(int row, int k) const { return A[size_t(row) * shape.K + k]; }
@@ -449,8 +449,8 @@ std::string places(const std::string& matrices, const LinesOf& lines_of) {
     return said.empty() ? "" : " (" + joined(said, ", ") + ")";
 }
 
-std::string cause_of(const Came& came, const LinesOf& lines_of) {
-    Wrong x(came);
+std::string cause_of(const Computed& computed, const LinesOf& lines_of) {
+    Wrong x(computed);
     for (int row = 0; row < x.shape.M; ++row)
         for (int col = 0; col < x.shape.N; ++col)
             if (!(x.C[x.at(row, col)] == x.product(row, col))) x.mark(row, col);
@@ -465,8 +465,8 @@ std::string cause_of(const Came& came, const LinesOf& lines_of) {
     return verdict(x, first_true(all, x, agrees), lines_of);
 }
 
-std::string cause_of_error(const Came& came, const Arithmetic& arithmetic) {
-    Wrong x(came);
+std::string cause_of_error(const Computed& computed, const Arithmetic& arithmetic) {
+    Wrong x(computed);
     const auto bound = [&](int row, int col) {
         double magnitude = 0;
         for (int k = 0; k < x.shape.K; ++k) magnitude += std::fabs(x.a(row, k) * x.b(k, col));

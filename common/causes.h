@@ -8,14 +8,14 @@
 
 #include "common/verify.h"
 
-// A product as it came, in floats, which hold every half exactly.
-struct Came {
+// A product as a kernel computed it, in floats, which hold every half exactly.
+struct Computed {
     Shape shape;
     std::vector<float> A, B, C;
     std::vector<bool> written;  // which elements of C
 
     template <class In, class Out>
-    Came(Shape s, const std::vector<In>& A, const std::vector<In>& B, const Out* C_)
+    Computed(Shape s, const std::vector<In>& A, const std::vector<In>& B, const Out* C_)
         : shape(s), A(A.begin(), A.end()), B(B.begin(), B.end()), C(C_, C_ + size_t(s.M) * s.N) {
         const Out never = unwritten<Out>();
         for (size_t i = 0; i < C.size(); ++i)
@@ -30,6 +30,6 @@ std::string places(const std::string& matrices, const LinesOf& lines_of);
 
 // The cause of a product of integers that isn't exact, in one sentence; "" if no hypothesis explains
 // it.
-std::string cause_of(const Came& came, const LinesOf& lines_of);
+std::string cause_of(const Computed& computed, const LinesOf& lines_of);
 // The cause of a product of reals whose error exceeds the bound of its arithmetic.
-std::string cause_of_error(const Came& came, const Arithmetic& arithmetic);
+std::string cause_of_error(const Computed& computed, const Arithmetic& arithmetic);

@@ -38,8 +38,9 @@ Hooks all_hooks() {
                          ranks::begin_block,         warps::begin_block};
     hooks.end_thread = {named_barriers::end_thread, clusters::end_thread, ranks::end_thread,
                         warps::end_thread};
-    hooks.goes_on = {tensor_loads::goes_on, warps::goes_on, mbarriers::goes_on};
-    hooks.reports_stuck = {mbarriers::reports_stuck, warps::reports_stuck};
+    hooks.make_progress = {tensor_loads::make_progress, warps::make_progress,
+                           mbarriers::make_progress};
+    hooks.report_deadlock = {mbarriers::report_deadlock, warps::report_deadlock};
     // Bulk loads land before their mbarriers are looked at.
     hooks.pause_block = {mbarriers::pause_block, async::end_block};
     hooks.end_block = {async::end_block,         tensor_loads::end_block, mbarriers::end_block,
@@ -49,7 +50,7 @@ Hooks all_hooks() {
                         tensor_stores::fail_block, wgmma_state::fail_block};
     hooks.leave_block = summary::end_block;
     hooks.end_launch = {errors::end_launch, kernels_launched::end_launch, summary::end_launch};
-    hooks.look_at_clock = summary::look_at_clock;
+    hooks.check_time = summary::check_time;
     hooks.access_remote = ranks::note_access;
     hooks.access_in_flight = async::access_in_flight;
     return hooks;

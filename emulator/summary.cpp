@@ -261,7 +261,7 @@ void begin_launch() {
     all().begin = processor_seconds();
     all().traced = 0;
     all().blocks = all().looked_at = 0;
-    run.until_look = kAccesses;
+    run.until_time_check = kAccesses;
 }
 
 bool looks_at_block() {
@@ -280,8 +280,8 @@ void end_block() {
     print_progress();
 }
 
-void look_at_clock() {
-    run.until_look = kAccesses;
+void check_time() {
+    run.until_time_check = kAccesses;
     all().traced += processor_seconds() - all().block;
     all().block = processor_seconds();
     print_progress();

@@ -12,7 +12,7 @@ void begin_launch();
 void print_now();  // for a program that does not end by exit()
 bool looks_at_block();  // whether it is worth tracing: of a long launch only some are
 void end_block();
-void look_at_clock();  // within a block: it may have been traced for long enough
+void check_time();  // within a block: it may have been traced for long enough
 void end_launch();
 
 }  // namespace emulator::summary

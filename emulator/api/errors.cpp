@@ -25,7 +25,7 @@ static std::string failure(const std::string& call, cudaError_t error) {
     return call + place_of_runtime_call() + " fails, " + cudaGetErrorString(error);
 }
 cudaError_t refuse(const std::string& call, cudaError_t error, const std::string& why) {
-    report_aloud(failure(call, error) + ": " + why);
+    report_and_print(failure(call, error) + ": " + why);
     return set_last_error(error);
 }
 cudaError_t decline(const std::string& call, cudaError_t error, const std::string& why) {

@@ -99,7 +99,7 @@ bool launch_fits(const Launch& launch) {
     const auto refuse = [&](const std::string& what, cudaError_t error) {
         const std::string problem = "the launch at " + short_path(launch.file) + ":" +
                                     std::to_string(launch.line) + " " + what;
-        report_aloud(problem);
+        report_and_print(problem);
         written::note_failed_launch();
         set_last_error(error);
         return false;

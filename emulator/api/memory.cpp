@@ -307,10 +307,11 @@ static bool fits_host(const char* call, const char* does, const void* pointer, s
     const bool is_host = !in_bounds(pointer, 1, false) && in_bounds(pointer, 1, true);
     const HostExtent room = is_host ? host_extent(pointer) : HostExtent();
     if (bytes <= room.bytes) return true;
-    report_aloud("out of bounds: " + std::string(call) + place_of_runtime_call() + does +
-                 std::to_string(bytes) + " bytes of the host's memory, but " +
-                 (room.local ? "the local variables there end after " : "the array there has ") +
-                 std::to_string(room.bytes));
+    report_and_print(
+        "out of bounds: " + std::string(call) + place_of_runtime_call() + does +
+        std::to_string(bytes) + " bytes of the host's memory, but " +
+        (room.local ? "the local variables there end after " : "the array there has ") +
+        std::to_string(room.bytes));
     return false;
 }
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
@@ -368,10 +369,10 @@ cudaError_t emulator::call_library(const char* name, const std::vector<Region>& 
     if (const cudaError_t error = may_start()) return error;
     for (const Region& r : regions) {
         if (!r.bytes() || in_bounds(r.begin, r.bytes(), false)) continue;
-        report_aloud("out of bounds: " + std::string(name) + " at " + streams::place_in_stream() +
-                     (r.writes ? " writes " : " reads ") + r.name + ", " +
-                     std::to_string(r.bytes()) + " bytes, but its pointer is to " +
-                     describe_array(r.begin));
+        report_and_print("out of bounds: " + std::string(name) + " at " +
+                         streams::place_in_stream() + (r.writes ? " writes " : " reads ") + r.name +
+                         ", " + std::to_string(r.bytes()) + " bytes, but its pointer is to " +
+                         describe_array(r.begin));
         return set_last_error(cudaErrorIllegalAddress);
     }
     const DeviceMemoryOpen open;

@@ -81,10 +81,11 @@ cudaError_t find_variable(const void* symbol, size_t offset, size_t bytes, void*
     *place = static_cast<char*>(const_cast<void*>(symbol)) + offset;
     const size_t size = size_of_variable(symbol);
     if (size && offset <= size && bytes <= size - offset) return cudaSuccess;
-    report_aloud(std::string(call) + " at " + short_path(file) + ":" + std::to_string(line) +
-                 (size ? ": the variable has " + std::to_string(size) + " bytes, not " +
-                             std::to_string(bytes) + " from " + std::to_string(offset) + " on"
-                       : ": takes a __device__ or __constant__ variable, not its address or name"));
+    report_and_print(
+        std::string(call) + " at " + short_path(file) + ":" + std::to_string(line) +
+        (size ? ": the variable has " + std::to_string(size) + " bytes, not " +
+                    std::to_string(bytes) + " from " + std::to_string(offset) + " on"
+              : ": takes a __device__ or __constant__ variable, not its address or name"));
     return set_last_error(size ? cudaErrorInvalidValue : cudaErrorInvalidSymbol);
 }
 

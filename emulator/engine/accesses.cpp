@@ -418,7 +418,7 @@ void note_compiled(const void* address, int bytes, Kind kind, const void* pc, bo
     const bool yields =
         note_access(current_thread, address, bytes, kind, pc, true, nullptr, aligned);
     races::store_follows = false;
-    if (--run.until_look == 0) run.hooks->look_at_clock();
+    if (--run.until_time_check == 0) run.hooks->check_time();
     in_kernel = traced;
     if (yields && !races::awaits_store()) suspend();
 }

@@ -41,7 +41,7 @@ std::string left_out() {
 // Called when no thread can go on. A barrier waits for all threads of the block that have not
 // exited: see REFERENCE.md, "Barriers".
 bool passes() {
-    if (any_holds(run.hooks->reports_stuck)) return false;
+    if (any_holds(run.hooks->report_deadlock)) return false;
     const auto end = threads.begin() + run.threads;
     const auto waiting = std::find_if(threads.begin(), end,
                                       [](const Thread& t) { return t.state == State::at_barrier; });

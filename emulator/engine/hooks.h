@@ -20,14 +20,14 @@ struct Hooks {
     bool (*traces_block)();  // whether the next block is worth tracing
     Calls begin_block;  // once for all blocks of a cluster
     Calls end_thread;  // the running thread has returned
-    Predicates goes_on;  // called when no thread can go on: whether it has made one ready
-    Predicates reports_stuck;  // whether threads wait forever, after it has called fail()
+    Predicates make_progress;  // called when no thread can go on: whether it has made one ready
+    Predicates report_deadlock;  // whether threads wait forever, after it has called fail()
     Calls pause_block;  // it waits for the whole grid
     Calls end_block;  // not once the launch has failed
     Calls fail_block;  // instead: the launch has failed, and its memory is still there
     void (*leave_block)();  // always
     Calls end_launch;  // as often as begin_launch
-    void (*look_at_clock)();  // after run.until_look traced accesses
+    void (*check_time)();  // after run.until_time_check traced accesses
     // A traced access to the shared memory of another block of the cluster.
     void (*access_remote)(unsigned thread, unsigned rank, uintptr_t pc);
     // A traced access to shared memory that a copy of that thread has yet to write.

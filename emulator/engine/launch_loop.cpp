@@ -82,7 +82,7 @@ void end_block() {
 void run_to_barrier(std::vector<unsigned>& sequence) {
     if (thread_order() == Order::random) shuffle(sequence);
     do run_ready_threads(sequence);
-    while (!run.error && !run.restart && any_holds(run.hooks->goes_on));
+    while (!run.error && !run.restart && any_holds(run.hooks->make_progress));
 }
 
 // Runs a block until it ends, or until it waits for the grid: then it is paused.

@@ -347,9 +347,9 @@ void check_launches(const races::Earlier& earlier, const Cell* cells, uintptr_t 
     const std::string &first = site_of(cell.site).where, &second = site_of(now.site).where;
     const std::string same = shared_names::same_memory(first, second);
     if (!same.empty())
-        report_aloud(second + " overwrites a value of " + first + " that nothing has read: " +
-                     same + ", as all extern __shared__ arrays of a block are (" +
-                     block_at(now.clock) + ", " + thread_name(now.thread) + ")");
+        report_and_print(second + " overwrites a value of " + first + " that nothing has read: " +
+                         same + ", as all extern __shared__ arrays of a block are (" +
+                         block_at(now.clock) + ", " + thread_name(now.thread) + ")");
 }
 
 [[gnu::cold]] void compare_two_writes() {

@@ -88,7 +88,7 @@ struct Run {  // the launch that runs
     bool running = false;
     bool bounded = false;  // by __launch_bounds__
     const Hooks* hooks = nullptr;
-    uint64_t until_look = 0;  // traced accesses before hooks->look_at_clock(); 0: never
+    uint64_t until_time_check = 0;  // traced accesses before hooks->check_time(); 0: never
     uint64_t accesses_left = 0;  // before end_early(); 0: never
     cudaError_t error = cudaSuccess;
 };

@@ -74,7 +74,7 @@ void wake(const void* object) {
 
 void fail(const std::string& problem, cudaError_t error) {
     in_kernel = false;
-    report_aloud(problem);
+    report_and_print(problem);
     written::note_failed_launch();
     run.error = error;
     if (scheduler) suspend();

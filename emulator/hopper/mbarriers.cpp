@@ -221,7 +221,7 @@ void end_block() {
 }
 
 // A thread that only tries a wait may have other work that the barrier's phase needs.
-bool goes_on() {
+bool make_progress() {
     for (unsigned t = 0; t < run.threads; ++t)
         if (waits[t].tries && threads[t].waits(waits[t].barrier)) {
             waits[t].given_up = true;
@@ -244,7 +244,7 @@ bool anyone_waits() {
     return false;
 }
 
-bool reports_stuck() {
+bool report_deadlock() {
     const auto end = threads.begin() + run.threads;
     if (std::none_of(threads.begin(), end,
                      [](const Thread& t) { return t.state == State::waiting; }))

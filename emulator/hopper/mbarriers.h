@@ -18,8 +18,8 @@ void pause_block();
 void end_block();
 void fail_block();
 bool anyone_waits();
-bool goes_on();  // lets a thread go on that only tries a wait
-bool reports_stuck();  // threads wait, at mbarriers or elsewhere, and nothing can end that
+bool make_progress();  // lets a thread go on that only tries a wait
+bool report_deadlock();  // threads wait, at mbarriers or elsewhere, and nothing can end that
 }  // namespace mbarriers
 
 }  // namespace emulator

@@ -308,7 +308,7 @@ const Box* box_at(const char* address) {
     return address < begin + box.bytes ? &box : nullptr;
 }
 
-bool goes_on() { return mbarriers::anyone_waits() && any_lands(); }
+bool make_progress() { return mbarriers::anyone_waits() && any_lands(); }
 
 void end_block() {
     while (any_lands()) {

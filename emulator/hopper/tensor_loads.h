@@ -17,7 +17,7 @@ struct Box {
 const Box* box_at(const char* address);
 
 void begin_block();
-bool goes_on();
+bool make_progress();
 void end_block();
 void fail_block();
 

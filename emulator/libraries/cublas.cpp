@@ -237,7 +237,7 @@ bool supported(const Product& p) {
 
 cublasStatus_t refuse(const char* call, const char* file, int line, cublasStatus_t status,
                       const std::string& why) {
-    report_aloud(at(call, file, line) + " fails, " + cublasGetStatusName(status) + ": " + why);
+    report_and_print(at(call, file, line) + " fails, " + cublasGetStatusName(status) + ": " + why);
     return status;
 }
 
@@ -257,8 +257,9 @@ cublasStatus_t multiply(cudaStream_t stream, bool on_host, const Product& p, con
                        "matrices of these types, with this type to "
                        "compute in, are not supported");
     if (p.alpha_is != kUnknown && p.alpha_is != p.scale)  // a mistake, but no error of cuBLAS's
-        report_aloud(at(p.call, file, line) + ": alpha points to a " + c_type(p.alpha_is) +
-                     ", but with this type to compute in cuBLAS reads it as a " + c_type(p.scale));
+        report_and_print(at(p.call, file, line) + ": alpha points to a " + c_type(p.alpha_is) +
+                         ", but with this type to compute in cuBLAS reads it as a " +
+                         c_type(p.scale));
     for (const void* pointer : {p.alpha, p.beta}) {
         const Allocation* const a = find_allocation(reinterpret_cast<uintptr_t>(pointer));
         if (on_host && a && a->kind == Memory::device)

@@ -61,7 +61,7 @@ void report_note(const std::string& what, const std::string& why) {
         if (note.compare(0, head.size(), head) == 0) return;
     notes.push_back(head + why);
 }
-void report_aloud(const std::string& problem) {
+void report_and_print(const std::string& problem) {
     report_problem(problem);
     if (silences || printed_at_exit()) return;
     std::fprintf(stderr, "emulator: %s\n", with_lines(problems.back()).c_str());

@@ -16,7 +16,7 @@ void report_problem(const std::string& problem);  // keeps it for counts()
 void report_once(const std::string& problem, const std::string& who);
 // Likewise a note, which is not a problem. One is kept for each `what`; why: the rest of its text.
 void report_note(const std::string& what, const std::string& why);
-void report_aloud(const std::string& problem);  // also prints it, unless it is printed later
+void report_and_print(const std::string& problem);  // also prints it, unless it is printed later
 // Whether problems and counts are printed when the program ends (EMULATOR_SUMMARY in its
 // environment).
 bool printed_at_exit();

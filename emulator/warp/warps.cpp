@@ -207,7 +207,7 @@ void end_thread() {
         if (threads[t].state == State::at_warp && complete(t)) return;
 }
 
-bool reports_stuck() {
+bool report_deadlock() {
     const auto end = threads.begin() + run.threads;
     const auto stuck = std::find_if(threads.begin(), end,
                                     [](const Thread& t) { return t.state == State::at_warp; });
@@ -232,7 +232,7 @@ bool reports_stuck() {
     return true;
 }
 
-bool goes_on() {
+bool make_progress() {
     const auto end = threads.begin() + run.threads;
     const auto active =
         std::find_if(threads.begin(), end, [](const Thread& t) { return t.waits(&kActive); });

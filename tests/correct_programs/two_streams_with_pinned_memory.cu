@@ -1,4 +1,4 @@
-// Pieces are copied, computed and copied back in two streams; an event orders the sum after both.
+// Chunks are copied, computed and copied back in two streams; an event orders the sum after both.
 #include <cstdio>
 __global__ void square(float* a, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -16,7 +16,7 @@ __global__ void sum(const float* a, int n, float* total) {
     if (threadIdx.x == 0) *total = part[0];
 }
 int main() {
-    const int n = 1 << 12, pieces = 4, each = n / pieces;
+    const int n = 1 << 12, chunks = 4, each = n / chunks;
     float *h, *d, *total, result;
     cudaMallocHost(&h, n * sizeof(float)), cudaMalloc(&d, n * sizeof(float)),
         cudaMalloc(&total, sizeof(float));
@@ -27,9 +27,9 @@ int main() {
     cudaEventCreateWithFlags(&done, cudaEventDisableTiming), cudaEventCreate(&begin),
         cudaEventCreate(&end);
     cudaEventRecord(begin, streams[0]);
-    for (int piece = 0; piece < pieces; ++piece) {
-        cudaStream_t stream = streams[piece % 2];
-        const int at = piece * each;
+    for (int chunk = 0; chunk < chunks; ++chunk) {
+        cudaStream_t stream = streams[chunk % 2];
+        const int at = chunk * each;
         cudaMemcpyAsync(d + at, h + at, each * sizeof(float), cudaMemcpyHostToDevice, stream);
         square<<<(each + 255) / 256, 256, 0, stream>>>(d + at, each);
         cudaMemcpyAsync(h + at, d + at, each * sizeof(float), cudaMemcpyDeviceToHost, stream);

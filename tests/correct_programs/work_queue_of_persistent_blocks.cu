@@ -1,15 +1,15 @@
 // Blocks take work items from an atomic counter until none is left; thread 0 broadcasts the number through shared memory.
 #include <cstdio>
-__global__ void work(int* counter, const int* lengths, int pieces, int* sums) {
-    __shared__ int piece, sum;
+__global__ void work(int* counter, const int* lengths, int items, int* sums) {
+    __shared__ int item, sum;
     for (;;) {
         if (threadIdx.x == 0) {
-            piece = atomicAdd(counter, 1);
+            item = atomicAdd(counter, 1);
             sum = 0;
         }
         __syncthreads();
-        const int mine = piece;
-        if (mine >= pieces) return;
+        const int mine = item;
+        if (mine >= items) return;
         for (int i = threadIdx.x; i < lengths[mine]; i += blockDim.x) atomicAdd(&sum, i);
         __syncthreads();
         if (threadIdx.x == 0) sums[mine] = sum;
@@ -17,15 +17,15 @@ __global__ void work(int* counter, const int* lengths, int pieces, int* sums) {
     }
 }
 int main() {
-    const int pieces = 20;
-    int h[pieces], *lengths, *sums, *counter, wrong = 0;
-    for (int i = 0; i < pieces; ++i) h[i] = i * 13 % 90;
+    const int items = 20;
+    int h[items], *lengths, *sums, *counter, wrong = 0;
+    for (int i = 0; i < items; ++i) h[i] = i * 13 % 90;
     cudaMalloc(&lengths, sizeof h), cudaMalloc(&sums, sizeof h), cudaMalloc(&counter, sizeof(int));
     cudaMemcpy(lengths, h, sizeof h, cudaMemcpyHostToDevice);
     cudaMemset(counter, 0, sizeof(int));
-    work<<<3, 64>>>(counter, lengths, pieces, sums);
+    work<<<3, 64>>>(counter, lengths, items, sums);
     cudaMemcpy(h, sums, sizeof h, cudaMemcpyDeviceToHost);
-    for (int i = 0; i < pieces; ++i) {
+    for (int i = 0; i < items; ++i) {
         const int n = i * 13 % 90;
         wrong += h[i] != n * (n - 1) / 2;
     }

@@ -1,6 +1,6 @@
 // The kernel does nothing, and C keeps what was in it before.
 // Seen: fails
-// Cause: a block has 2048 threads; at most 1024 are allowed, and nobody checks the launch's error.
+// Cause: a block has 2048 threads; at most 1024 are allowed, and the launch's error is not checked.
 // Source: https://deadends.dev/cuda/too-many-threads/cuda12-linux
 // Says: a block has 1 to 1024
 __global__ void add(const float* a, const float* b, float* c, int width) {

@@ -1,6 +1,6 @@
 // The result on the host is all zeros, although the kernel is correct.
 // Seen: fails
-// Cause: it is copied with cudaMemcpyHostToDevice, and nobody checks the copy's error.
+// Cause: it is copied with cudaMemcpyHostToDevice, and the copy's error is not checked.
 // Source: https://github.com/rusty1s/pyg_autoscale/issues/19
 // Says: but the destination is the host's and the source the device's
 #include <cstdio>

@@ -1,6 +1,6 @@
 // The counter in device memory is always 0 on the host, whatever the kernel counts.
 // Seen: fails
-// Cause: cudaMemcpy() gets the variable's name, fails with invalid argument, and nobody checks the error.
+// Cause: cudaMemcpy() gets the variable's name, fails with invalid argument, and the error is not checked.
 // Source: https://forums.developer.nvidia.com/t/understanding-cudamemcpytosymbol-and-cudamemcpyfromsymbol/25036
 // Says: the source is the host's name of the __device__ variable counter, which is not its address
 // Says: cudaMemcpyFromSymbol() takes the name

@@ -1,6 +1,6 @@
 // The example that times a kernel with two events fails now and then: cudaErrorNotReady.
 // Seen: fails
-// Cause: the host asks for the time between the events before the second one has completed.
+// Cause: the host calls cudaEventElapsedTime() before the second event has completed.
 // Source: https://github.com/cupy/cupy/issues/5678
 // Says: the host has not waited for the second event
 // Says: cudaEventSynchronize() is missing

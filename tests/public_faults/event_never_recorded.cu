@@ -1,6 +1,6 @@
 // The time of my kernel is always 0, or some number that makes no sense.
 // Seen: fails
-// Cause: the second event is never recorded, and nobody checks the error of cudaEventElapsedTime().
+// Cause: the second event is never recorded, and the error of cudaEventElapsedTime() is not checked.
 // Source: own
 // Says: the second event was never recorded
 #include <cstdio>

@@ -1,6 +1,6 @@
 // Nothing happens for small inputs, and I see no error.
 // Seen: fails
-// Cause: the number of blocks is rounded down to 0, so that the launch fails, and nobody checks its error.
+// Cause: the number of blocks is rounded down to 0, so that the launch fails, and its error is not checked.
 // Source: https://github.com/JuliaGPU/GemmKernels.jl/issues/97
 // Says: 0 x 1 x 1 blocks
 __global__ void fill(float* out, int n) {

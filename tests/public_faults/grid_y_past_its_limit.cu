@@ -1,6 +1,6 @@
 // The result is silently wrong for tall matrices only.
 // Seen: fails
-// Cause: gridDim.y is 65536, one more than a grid may have, and nobody checks the launch's error.
+// Cause: gridDim.y is 65536, one more than a grid may have, and the launch's error is not checked.
 // Source: https://github.com/spcl/dace/issues/1266
 // Says: a grid has 1 x 1 x 1 up to 2147483647 x 65535 x 65535
 __global__ void clear(char* out, int rows) {

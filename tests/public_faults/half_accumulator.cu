@@ -1,6 +1,6 @@
 // My HGEMM loses accuracy as K grows, though its sums are only integers.
 // Seen: precision
-// Cause: the sums are kept in half, which has 11 significant bits: 2048 + 1 is 2048.
+// Cause: the sums are accumulated in half, which has 11 significant bits: 2048 + 1 is 2048.
 // Source: https://github.com/NVIDIA/cutlass/issues/1188
 // Says: the sums are kept in half, which has 11 significant bits: keep them in float
 #include <cuda_fp16.h>

@@ -1,6 +1,6 @@
 // ldmatrix returns other elements than I expect.
 // Seen: wrong_result
-// Cause: each lane passes the address of the element it wants, where lanes 0 to 7 must pass those of the matrix's rows.
+// Cause: each lane passes the address of its own element, where lanes 0 to 7 must pass those of the matrix's rows.
 // Source: https://forums.developer.nvidia.com/t/help-with-ldmatrix-instruction/333666
 // Says: ldmatrix: the row of lane 1 is not aligned to 16 bytes
 #include <cuda_fp16.h>

@@ -1,6 +1,6 @@
 // An illegal memory access was encountered, but only for the large problem.
 // Seen: crashes
-// Cause: cudaMalloc() has no room and fails, nobody checks its error, and the kernel gets a null pointer.
+// Cause: cudaMalloc() has no memory left and fails, its error is not checked, and the kernel gets a null pointer.
 // Source: own
 // Says: a null pointer (cudaMalloc at
 // Says: fails, out of memory)

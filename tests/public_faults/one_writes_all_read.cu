@@ -1,4 +1,4 @@
-// racecheck is green, but the mean that all threads divide by differs from run to run.
+// racecheck reports nothing, but the mean that all threads divide by differs from run to run.
 // Seen: differs
 // Cause: no barrier between the write and the reads; racecheck misses it if the compiler moves these past the next one.
 // Source: https://github.com/ORNL/HeCBench/issues/254

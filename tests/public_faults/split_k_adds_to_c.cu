@@ -1,6 +1,6 @@
 // Each block adds the sum of its slice of K to C, and the result is the old one plus the new one.
 // Seen: unset
-// Cause: nobody sets C to zero before the blocks add to it.
+// Cause: C is not set to zero before the blocks add to it.
 // Source: https://github.com/ORNL/HeCBench/pull/289
 // Says: adds to what nothing has written
 __global__ void matmul(int M, int N, int K, const float* A, const float* B, float* C) {

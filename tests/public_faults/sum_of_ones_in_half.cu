@@ -1,6 +1,6 @@
 // A sum of 4096 ones is 2048.
 // Seen: precision
-// Cause: the sum is kept in half, which has 11 significant bits: 2048 + 1 is rounded to 2048.
+// Cause: the sum is accumulated in half, which has 11 significant bits: 2048 + 1 is rounded to 2048.
 // Source: https://github.com/NVIDIA/cutlass/issues/1188
 // Hint: additions changed nothing, because half has 11 significant bits: keep the sum in float
 #include <cuda_fp16.h>

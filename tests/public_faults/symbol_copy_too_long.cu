@@ -1,6 +1,6 @@
 // All coefficients in constant memory are zero.
 // Seen: fails
-// Cause: cudaMemcpyToSymbol() gets twice as many bytes as the variable has, and nobody checks its error.
+// Cause: cudaMemcpyToSymbol() gets twice as many bytes as the variable has, and its error is not checked.
 // Source: own
 // Says: the variable has 32 bytes, not 64
 __constant__ float coefficients[8];

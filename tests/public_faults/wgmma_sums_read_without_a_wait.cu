@@ -1,4 +1,4 @@
-// The fused kernel is wrong for small K, as if the last products came too late; the sanitizer is green.
+// The fused kernel is wrong for small K, as if the last products came too late; compute-sanitizer reports nothing.
 // Seen: hopper
 // Cause: the accumulators are read before wgmma_wait_group<0>() has waited for the last group.
 // Source: https://github.com/NVIDIA/Fuser/pull/3573

@@ -1,4 +1,4 @@
-// With several tiles of K the product is wrong now and then, under load; the sanitizer is green.
+// With several tiles of K the product is wrong now and then, under load; compute-sanitizer reports nothing.
 // Seen: hopper
 // Cause: the next copies are issued before wgmma_wait_group<0>(), while wgmma may still read the tiles.
 // Source: https://github.com/NVIDIA/Fuser/issues/3561
