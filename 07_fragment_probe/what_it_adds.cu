@@ -30,7 +30,7 @@ using namespace nvcuda;
 
 // ---- D = C + A * B, where all rows of A are equal, and all columns of B -------------------------
 
-constexpr int kRows = 64, kMostColumns = 16;  // at most, of A and of B
+constexpr int kRows = 64, kMaxColumns = 16;  // at most, of A and of B
 
 template <class T>
 struct Element {
@@ -75,14 +75,14 @@ __global__ void add_by_wmma(const float* a, const float* b, float c, int steps, 
 // core matrices of 8 x 8. One warpgroup.
 __global__ void __launch_bounds__(128)
     add_by_wgmma(const float* a, const float* b, float c, int steps, float* d) {
-    __shared__ alignas(128) half A[kRows / 8][2][8][8], B[kMostColumns / 8][2][8][8];
+    __shared__ alignas(128) half A[kRows / 8][2][8][8], B[kMaxColumns / 8][2][8][8];
     float sums[8];
     for (float& sum : sums) sum = c;
     for (int step = 0; step < steps; ++step) {
         for (int i = threadIdx.x; i < kRows * 16; i += 128) {
             const int row = i / 16, k = i % 16;
             A[row / 8][k / 8][row % 8][k % 8] = half(a[step * 16 + k]);
-            if (row < kMostColumns) B[row / 8][k / 8][row % 8][k % 8] = half(b[step * 16 + k]);
+            if (row < kMaxColumns) B[row / 8][k / 8][row % 8][k % 8] = half(b[step * 16 + k]);
         }
         ptx::fence_proxy_async();
         __syncthreads();

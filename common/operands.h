@@ -166,9 +166,9 @@ private:
     // It reaches far beyond the range of halves, and no sum leaves that of floats.
     void scale() {
         const auto power = [](size_t row_or_column) {
-            constexpr int kMost = 50;
+            constexpr int kMax = 50;
             const unsigned scattered = unsigned(row_or_column) * 2654435761u >> 16;
-            return std::ldexp(1.0f, int(scattered % (2 * kMost + 1)) - kMost);
+            return std::ldexp(1.0f, int(scattered % (2 * kMax + 1)) - kMax);
         };
         for (size_t i = 0; i < A.size(); ++i) A[i] = In(float(A[i]) * power(i / shape.K));
         for (size_t i = 0; i < B.size(); ++i) B[i] = In(float(B[i]) * power(i % shape.N));

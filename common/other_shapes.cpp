@@ -20,7 +20,7 @@ int smallest(int most, const std::function<bool(int of)>& taken) {
 
 std::string cause_by_shapes(Shape wrong, const Failure& failure, const std::vector<Shape>& others,
                             const Trial& trial) {
-    constexpr double kMost = 0x1p25;  // products, which the emulator traces in a second
+    constexpr double kMax = 0x1p25;  // products, which the emulator traces in a second
     const auto [M, N, K] = wrong;
     const auto correct = [&](int m, int n, int k) { return !trial({m, n, k}); };
     std::string elsewhere;  // what is wrong at the first shape that can be launched
@@ -29,7 +29,7 @@ std::string cause_by_shapes(Shape wrong, const Failure& failure, const std::vect
         Shape s = {multiple_from(M, tile), multiple_from(N, tile), multiple_from(K, tile_k)};
         if (s.N == s.M) s.N += tile;  // not square, where a leading dimension may be any
         while (s.K == s.M || s.K == s.N) s.K += tile_k;
-        if (double(s.M) * s.N * s.K > kMost) break;
+        if (double(s.M) * s.N * s.K > kMax) break;
         if (const auto failed = trial(s)) {
             if (failed->code == kWrongResult && elsewhere.empty()) elsewhere = failed->what();
             continue;

@@ -36,8 +36,8 @@ template <class... Arguments>
 void allow_shared_memory(void (*kernel)(Arguments...), int bytes) {
     const cudaError_t error =
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    constexpr int kMost = 227 << 10;  // the most that any GPU allows
-    if (error == cudaErrorInvalidValue && bytes <= kMost)
+    constexpr int kMax = 227 << 10;  // the most that any GPU allows
+    if (error == cudaErrorInvalidValue && bytes <= kMax)
         throw Failure(kNoGpu,
                       format("a block takes %d KiB of dynamic shared memory, more than this "
                              "GPU allows",

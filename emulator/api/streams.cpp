@@ -61,7 +61,7 @@ struct Operation {
     std::string where() const { return "the " + name + at(); }
 };
 
-constexpr size_t kMost = 1000;  // operations that are kept
+constexpr size_t kMax = 1000;  // operations that are kept
 // Never destroyed, because a program may still free memory when it ends.
 std::vector<Operation>& earlier = *new std::vector<Operation>;  // the host has not waited for them
 // Those of them that the current operation does not come after.
@@ -125,7 +125,7 @@ void begin(const char* name) {
 }
 
 void keep(const Operation& operation) {
-    if (earlier.size() == kMost) earlier.erase(earlier.begin());
+    if (earlier.size() == kMax) earlier.erase(earlier.begin());
     earlier.push_back(operation);
     look_at_host();
 }

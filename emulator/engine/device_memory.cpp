@@ -59,7 +59,7 @@ void* take_memory(size_t bytes) {
 
 // The addresses of freed arrays stay reserved for a while, so that an access to one is reported as
 // such.
-constexpr size_t kFreed = 100;
+constexpr size_t kQuarantined = 100;
 std::deque<Freed>& freed = *new std::deque<Freed>;
 
 void unmap(const Freed& memory) {
@@ -75,7 +75,7 @@ void give_back(void* pointer, size_t bytes, const void* caller) {
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
         return unmap(memory);
     freed.push_back(memory);
-    if (freed.size() <= kFreed) return;
+    if (freed.size() <= kQuarantined) return;
     unmap(freed.front());
     freed.pop_front();
 }

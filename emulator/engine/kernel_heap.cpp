@@ -20,8 +20,8 @@ namespace {
 // By address. What the emulator itself allocates while it works for a thread may be among them.
 std::map<uintptr_t, Block>& blocks = *new std::map<uintptr_t, Block>;
 // Freed blocks are given back late, so that an access to one is reported as such.
-constexpr size_t kFreed = 100;
-constexpr size_t kBeside = 32;  // other blocks are close
+constexpr size_t kQuarantined = 100;
+constexpr size_t kNear = 32;  // other blocks are close
 std::deque<uintptr_t>& freed = *new std::deque<uintptr_t>;
 
 bool busy;  // with what stands above, which allocates, too
@@ -63,7 +63,7 @@ bool keep_freed(void* block, const void* caller) {
     b.freed = true;
     b.freed_by = pc;
     freed.push_back(b.begin);
-    if (freed.size() > kFreed) {
+    if (freed.size() > kQuarantined) {
         blocks.erase(freed.front());
         free(reinterpret_cast<void*>(freed.front()));
         freed.pop_front();
@@ -86,10 +86,10 @@ const Block* find(uintptr_t address) {
     const Block* const next = after == blocks.end() ? nullptr : &after->second;
     const Block* const last = after == blocks.begin() ? nullptr : &std::prev(after)->second;
     if (last && address < last->end) return last;
-    if (last && address - last->end < kBeside &&
+    if (last && address - last->end < kNear &&
         !(next && next->begin - address < address - last->end))
         return last;
-    return next && next->begin - address < kBeside ? next : nullptr;
+    return next && next->begin - address < kNear ? next : nullptr;
 }
 
 bool holds(uintptr_t address, size_t bytes) {

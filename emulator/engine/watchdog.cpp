@@ -143,8 +143,8 @@ void explain_host_crash(uintptr_t address, const void* context) {
         pthread_attr_destroy(&attributes);
     }
     const uintptr_t lowest = reinterpret_cast<uintptr_t>(begin), end = lowest + bytes;
-    constexpr uintptr_t kMost = uintptr_t(1) << 32;  // from the stack's high end to the address
-    if (lowest && address < lowest + 65536 && end - address < kMost) {
+    constexpr uintptr_t kMax = uintptr_t(1) << 32;  // from the stack's high end to the address
+    if (lowest && address < lowest + 65536 && end - address < kMax) {
         char sizes[64];
         std::snprintf(sizes, sizeof sizes, "%.1f MiB, and the stack has %.1f MiB",
                       double(end - address) * 0x1p-20, double(bytes) * 0x1p-20);

@@ -19,7 +19,7 @@
 namespace emulator {
 namespace {
 
-constexpr int kMost = (1 << 20) - 1;  // arrivals; bytes
+constexpr int kMax = (1 << 20) - 1;  // arrivals; bytes
 
 Mbarriers barriers;
 
@@ -94,9 +94,9 @@ void check_own(const Mbarrier& b, const char* instruction, const char* file, int
 
 // Notes an arrival, or (count 0) that bytes are expected.
 void note(Mbarrier& b, const char* instruction, int count, int64_t bytes, const Call& site) {
-    if (bytes < 0 || b.bytes + bytes > kMost)
+    if (bytes < 0 || b.bytes + bytes > kMax)
         misuse(std::string(instruction) + ": " + std::to_string(b.bytes + bytes) +
-                   " bytes expected of " + name_of(b) + ", not 0 to " + std::to_string(kMost),
+                   " bytes expected of " + name_of(b) + ", not 0 to " + std::to_string(kMax),
                site.file, site.line);
     b.bytes += bytes;
     b.expects |= bytes > 0;
@@ -110,9 +110,9 @@ void arrive(uint64_t* memory, const char* instruction, int64_t bytes, const char
     if (!remote) check_own(b, instruction, file, line);
     if (record::on) record::call(current_thread, "arrive", file, line);
     note_arrival();
-    if (count < 1 || count > kMost)
+    if (count < 1 || count > kMax)
         misuse(std::string(instruction) + ": " + std::to_string(count) + " arrivals, not 1 to " +
-                   std::to_string(kMost),
+                   std::to_string(kMax),
                file, line);
     if (b.pending < count) {
         const auto before =
@@ -304,8 +304,8 @@ void mbarrier_init(uint64_t* memory, int arrivals, const char* file, int line) {
     };
     if (reinterpret_cast<uintptr_t>(memory) % 8) refuse("the address is not a multiple of 8");
     if (!is_shared(memory)) refuse("the address is not in shared memory");
-    if (arrivals < 1 || arrivals > kMost)
-        refuse(std::to_string(arrivals) + " arrivals, not 1 to " + std::to_string(kMost));
+    if (arrivals < 1 || arrivals > kMax)
+        refuse(std::to_string(arrivals) + " arrivals, not 1 to " + std::to_string(kMax));
     accesses::note(current_thread, memory, 8, trace::kWrite, pc, false);
     const auto [place, is_new] =
         barriers.try_emplace(memory, memory, Call{file, line, 0}, arrivals);

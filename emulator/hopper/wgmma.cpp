@@ -27,7 +27,7 @@
 namespace emulator {
 namespace {
 
-constexpr int kRows = 16, kMostColumns = 256;
+constexpr int kRows = 16, kMaxColumns = 256;
 
 struct Accumulators {  // of a warp: each lane's array d
     float* lanes[32];
@@ -83,7 +83,7 @@ unsigned first_row(const Product& p) { return (p.warp - first_of_warpgroup(p.war
 void compute(Product& p) {
     if (std::exchange(p.computed, true)) return;
     if (record::on) record::note("done," + std::to_string(p.note));
-    static float a[kDepth][kRows], b[kDepth][kMostColumns], d[kRows][kMostColumns];
+    static float a[kDepth][kRows], b[kDepth][kMaxColumns], d[kRows][kMaxColumns];
     const unsigned first = first_row(p), columns = unsigned(p.call.n) * 2;
     if (p.words.empty())
         read(Operand(p.call.a, p.call.transposed_a), first + kRows, first, p.call.is_half, a);
@@ -104,8 +104,8 @@ void compute(Product& p) {
         for (auto& row : a)
             for (float& x : row) x = -x;
     tensor_core_multiply(p.call.is_half ? tensor_core::Type::f16 : tensor_core::Type::bf16, nullptr,
-                         kRows, int(columns), kDepth, a[0], 1, kRows, b[0], kMostColumns, d[0],
-                         kMostColumns);
+                         kRows, int(columns), kDepth, a[0], 1, kRows, b[0], kMaxColumns, d[0],
+                         kMaxColumns);
     each([&](float& sum, float x) { sum = x; });
 }
 

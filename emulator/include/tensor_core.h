@@ -111,12 +111,12 @@ inline float rounded(const Rules& r, int64_t sum, int unit) {
 // C and the products of n elements of A and B, added at once. step: from one k to the next.
 inline float add(const Rules& r, int n, const float* a, int a_step, const float* b, int b_step,
                  float c) {
-    constexpr int kMost = 33;
+    constexpr int kMax = 33;
     struct Addend {
         bool negative;
         int64_t significand;
         int exponent, unit;  // significand * 2^unit
-    } addends[kMost];
+    } addends[kMax];
     int count = 0;
     float special = 0;  // the sum of what is not finite
     const auto include = [&](bool negative, int64_t significand, int exponent, int fraction) {

@@ -59,10 +59,10 @@ bool is_readable(uintptr_t address) {
 // Searches backwards from here for the block's beginning.
 size_t extent_in_heap(const void* pointer) {
     const uintptr_t address = address_value(pointer);
-    constexpr uintptr_t kStep = sizeof(Header), kPage = 4096, kMost = uintptr_t(1) << 30;
+    constexpr uintptr_t kStep = sizeof(Header), kPage = 4096, kMax = uintptr_t(1) << 30;
     uintptr_t at = address / kStep * kStep;
     if (!is_readable(at)) return SIZE_MAX;
-    for (const uintptr_t stop = at > kMost ? at - kMost : kPage; at > stop; at -= kStep) {
+    for (const uintptr_t stop = at > kMax ? at - kMax : kPage; at > stop; at -= kStep) {
         if (at % kPage == 0 && !is_readable(at - kStep)) return SIZE_MAX;
         const auto block = reinterpret_cast<const void*>(at);
         if (!is_block(block)) continue;

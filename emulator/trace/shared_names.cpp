@@ -11,7 +11,7 @@ namespace emulator {
 namespace {
 
 std::vector<SharedArray> arrays;
-constexpr size_t kMost = 1000;  // an advancing pointer has many
+constexpr size_t kMax = 1000;  // an advancing pointer has many
 
 struct Extern {
     std::string name, where;
@@ -47,7 +47,7 @@ void add(const SharedArray& array) {
     for (const SharedArray& known : arrays)
         if (known.begin == array.begin && known.name == array.name && known.index == array.index)
             return;
-    if (arrays.size() < kMost) arrays.push_back(array);
+    if (arrays.size() < kMax) arrays.push_back(array);
 }
 
 const std::vector<SharedArray>& all() { return arrays; }

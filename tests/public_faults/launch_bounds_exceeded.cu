@@ -1,6 +1,6 @@
 // The launch fails with larger blocks: too many resources requested for launch.
 // Seen: fails
-// Cause: the kernel promises __launch_bounds__(256), and is launched with 512 threads.
+// Cause: the kernel declares __launch_bounds__(256), and is launched with 512 threads.
 // Source: own
 // Says: __launch_bounds__ says 256
 __global__ void __launch_bounds__(256) fill(float* out) {  // <- here

@@ -1,6 +1,6 @@
 // The norm of a long vector is too small in bfloat16, the more so the longer the vector is.
 // Seen: precision
-// Cause: the squares are added with __hfma2() in bfloat16, whose 8 significant bits lose what is small beside the sum.
+// Cause: the squares are added with __hfma2() in bfloat16, whose 8 significant bits lose addends that are small beside the sum.
 // Source: own
 // Hint: additions changed nothing, because bfloat16 has 8 significant bits: keep the sum in float
 #include <cuda_bf16.h>
