@@ -1,7 +1,7 @@
 // Promotion. A tensor core truncates each sum that it makes, always toward zero, so that over K =
-// 8192 the error of positive data is a bias of hundreds of units of the last place. So the sum of hi
-// hi leaves it after every k-tile, and an ordinary addition, which rounds to the nearest, adds it to
-// the total.
+// 8192 the error of positive data is a bias of hundreds of units in the last place. So the products
+// hi hi are accumulated on the tensor core for one k-tile only, and an ordinary addition, which
+// rounds to nearest, adds their sum to the total.
 //
 //    registers of a thread for a tile of 128 x 128    64 acc + 64 correction + 64 total
 //    for a tile of 128 x 192                          96 + 96 + 96: more than the 255 it can have

@@ -41,7 +41,7 @@ Hooks all_hooks() {
     hooks.make_progress = {tensor_loads::make_progress, warps::make_progress,
                            mbarriers::make_progress};
     hooks.report_deadlock = {mbarriers::report_deadlock, warps::report_deadlock};
-    // Bulk loads land before their mbarriers are looked at.
+    // Bulk loads complete before their mbarriers are checked.
     hooks.pause_block = {mbarriers::pause_block, async::end_block};
     hooks.end_block = {async::end_block,         tensor_loads::end_block, mbarriers::end_block,
                        tensor_stores::end_block, wgmma_state::end_block,  setmaxnreg::end_block};
