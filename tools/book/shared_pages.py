@@ -24,7 +24,9 @@ STYLES = {"light": "default", "dark": "github-dark"}  # of Pygments
 LEXERS = {**LANGUAGES_OF_CODE, ".ipynb": "json"}
 # The kinds of token of names in kernels, and their colours.
 OF_MATRIX = {name: getattr(Name, matrix.upper()) for matrix, names in view.OF_MATRIX.items() for name in names}
-NAMES = "".join(f".highlight .n-{matrix.upper()} {{ color: var(--{matrix}) }}\n" for matrix in view.OF_MATRIX)
+NAMES = "".join(
+    f":root .highlight .n.n-{matrix.upper()} {{ color: var(--{matrix}) }}\n" for matrix in view.OF_MATRIX
+)
 
 
 @functools.lru_cache(None)
