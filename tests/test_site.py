@@ -10,7 +10,10 @@ import urllib.parse
 import pytest
 
 import packages
+import programs
+from book import diff_notes
 from browser import DRAWN, ask, chromium, drag, emulate, errors, nameless, press, resize, show, wait  # noqa: F401
+from languages import translations
 from programs import files
 from results import read
 from support import BUILD, ROOT, call, program
@@ -81,7 +84,7 @@ def test_links(book):
     assert dead == []
     # A lesson links to an explanation, a diff, and a toy, in the page's language and with its settings.
     links = pages[book / "ja" / LESSON].links
-    for wanted in (r"\.\./\.\./views/03\.html\?ja#////\d", r"\.\./\.\./tree/diff/02_03\.html",
+    for wanted in (r"\.\./\.\./views/03\.html\?ja#////\d", r"\.\./\.\./tree/03_\w+/matmul\.cu\.html\?ja#L\d+",
                    r"\.\./docs/toys/banks\.html\?ja#\w+"):
         assert any(re.fullmatch(wanted, link) for link in links), wanted
     assert "../../views/11.1.html?ja#////4" in pages[book / "ja/11_wgmma/index.html"].links  # a step's explanation
@@ -118,39 +121,58 @@ PALE = """(all => all.filter(each => [...each.childNodes].some(node => node.data
 
 
 def test_a_diff(book, chromium):  # noqa: F811
-    """The page links back to both steps and to the chapter, its numbers are the files' lines, and the comment at the
-    top is folded below the code. Everything can be read in light and in dark."""
-    page = book / "tree/diff/02_03.html"
-    files = [ROOT / f"{chapter}/matmul.cu" for chapter in ("02_register_blocking", "03_shared_blocking")]
-    links = {(page.parent / link).resolve() for link in Page(page).links}
-    assert {book / f"tree/{file.relative_to(ROOT)}.html" for file in files} <= links
-    assert {book / language / LESSON for language in ("en", "ja", "zh")} <= links
-    show(chromium, page)
-    assert not ask(chromium, "document.querySelector('.diff .err')")
-    assert ask(chromium, """["rgb(0, 128, 0)", "var(--a)"].every(colour => {
-        const is = document.body.appendChild(document.createElement("i"));
-        is.style.color = colour;
-        const of = each => getComputedStyle(each).color;
-        return [...document.querySelectorAll(".diff span")].some(each => of(each) === of(is));
-    })""")  # keywords, and names of A
-    rows = ask(chromium, "[...document.querySelectorAll('.diff tr')].map(row => [...row.cells]"
-                         ".map(cell => cell.textContent).concat(!!row.closest('details'), row.checkVisibility()))")
-    texts = [file.read_text().splitlines() for file in files]
-    marks = {(True, False): "+", (False, True): "-", (False, False): " "}
-    for *numbers, mark, text, top, seen in rows:
-        for number, lines in zip(numbers, texts):
-            assert not number or lines[int(number) - 1] == text.rstrip("\n"), numbers
-        assert mark == marks.get(tuple(number == "" for number in numbers), "") and seen != top, text
-    assert sum(mark in "+-" and seen for *_, mark, _, _, seen in rows) > 20
-    assert [text for *_, text, top, _ in rows if top and text.startswith("// Changed")]
+    """It is folded in its lesson, and links to it open it. It has every line of code that the step changes, and links
+    to the step's source, whose lines lead back to it. It can be read in light and in dark."""
+    step = ROOT / "03_shared_blocking/matmul.cu"
+    texts = [programs.below_header(file.read_text().splitlines()) for file in (programs.before(step), step)]
+    for language in ("en", "ja", "zh"):
+        lesson = book / language / LESSON
+        for anchor in ("", "#diff-03", "#diff-03-2"):
+            show(chromium, f"{lesson}{anchor}")
+            shown = ask(chromium, "document.querySelector('.diff').checkVisibility()")
+            assert shown == bool(anchor), (language, anchor)
+        assert ask(chromium, "Math.abs(document.querySelector('#diff-03-2').getBoundingClientRect().top) < 200")
+        changed = ask(chromium, "['del', 'ins'].map(kind => [...document.querySelectorAll(`.diff ${kind}`)].map(each =>"
+                                "each.textContent.trimEnd().slice(2)))")
+        assert all(line in text for text, lines in zip(texts, changed) for line in lines)
+        assert sum(map(len, changed)) == programs.changed_lines(programs.before(step), step)[1]
+        links = ask(chromium, "[...document.querySelectorAll('.diff small a:first-child')].map(each => each.href)")
+        for at, link in enumerate(links, 1):
+            chromium.get(link)
+            back = ask(chromium, "document.querySelector(':target').href")
+            assert back.endswith(f"/{language}/{LESSON}#diff-03-{at}"), back
     for scheme in ("light", "dark"):
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
-        chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-        of_several = min(page.name for page in (book / "tree/diff").glob("[0-9][0-9].html"))
-        for name in ("tree/diff/02_03.html", f"tree/diff/{of_several}", "tree/03_shared_blocking/matmul.cu.html"):
+        emulate(chromium, prefers_color_scheme=scheme)
+        show(chromium, f"{book}/en/10_async_mma/index.html#diff-10.1")
+        ask(chromium, "document.querySelectorAll('details.change').forEach(each => { each.open = true })")
+        assert ask(chromium, PALE.replace("body *", ".change *")) == [], scheme
+        assert ask(chromium, """new Set([".diff ins:not(.dim)", ".diff .k", ".diff .n-A"].map(each =>
+            getComputedStyle(document.querySelector(each)).color)).size""") == 3, scheme
+        for name in ("tree/diff/03_04.html", "tree/03_shared_blocking/matmul.cu.html"):
             show(chromium, book / name)
             assert ask(chromium, PALE) == [], (name, scheme)
-    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    emulate(chromium)
+
+
+@pytest.mark.parametrize("language", ["en", "ja", "zh"])
+def test_notes_on_diffs(language, book, chromium):  # noqa: F811
+    """They stand beside the parts of the diff, in the language of the page."""
+    show(chromium, book / language / "06_wmma/index.html")
+    shown = ask(chromium, """[...document.querySelectorAll(".diff .part > p")].map(each => {
+        each.querySelector("small").remove();
+        return each.textContent.trim();
+    })""")
+    steps = [step for step in programs.steps() if step.parent.name == "06_wmma"]
+    notes = [part.note for step in steps for block in diff_notes.parts(programs.before(step), step) for part in block]
+    own = translations(language)
+    assert shown == [note and re.sub(r"\[([^]]*)\]\([^)]*\)|`", r"\1", own.get(note, note)) for note in notes]
+
+
+def test_each_step_has_its_diff_in_its_lesson(book):
+    for step in programs.steps():
+        if programs.before(step):
+            lesson = Page(book / "en" / step.parent.name / "index.html")
+            assert f"diff-{programs.short(step).replace('/', '.')}" in lesson.anchors, step
 
 
 def test_quoted_lines(book, chromium):  # noqa: F811
@@ -162,8 +184,9 @@ def test_quoted_lines(book, chromium):  # noqa: F811
     for language in ("en", "ja"):
         show(chromium, book / language / lesson.parent.name / "index.html")
         links = ask(chromium, "[...document.querySelectorAll('p.source a')].map(each => each.getAttribute('href'))")
-        wanted = [f"../../tree/{file}.html", f"../../tree/diff/{words.replace('/', '.')}.html"]
-        assert links[:2] == wanted, language
+        assert links[0] == f"../../tree/{file}.html", language
+        assert re.fullmatch(rf"#diff-{words.replace('/', '.')}(-\d+)?", links[1]), language
+        assert ask(chromium, f"document.getElementById('{links[1][1:]}').closest('details') !== null"), language
         assert ask(chromium, "document.querySelectorAll('p.source + div .k, p.source + div .kt').length") > 0
     for scheme in ("light", "dark"):
         features = [{"name": "prefers-color-scheme", "value": scheme}]
@@ -187,7 +210,7 @@ def test_pages_on_a_phone(book, chromium):  # noqa: F811
     each kind and on all English pages, which are put together on one. No heading takes four lines. On a screen no block
     of code is cut off, and no name in a table is broken."""
     lesson = book / "en" / LESSON
-    alone = ("views/03.html", "views/07.html", "tree/03_shared_blocking/matmul.cu.html", "tree/diff/02_03.html",
+    alone = ("views/03.html", "views/07.html", "tree/03_shared_blocking/matmul.cu.html", "tree/diff/03_04.html",
              "zh/search.html", "en/docs/toys/banks.html", "ja/index.html", f"zh/{LESSON}")
     for page in (*(book / page for page in alone), lesson):
         show(chromium, page, width=390)
@@ -196,6 +219,7 @@ def test_pages_on_a_phone(book, chromium):  # noqa: F811
             others = [each for each in (book / "en").rglob("*.html") if '<div class="page">' in each.read_text()]
         chromium.execute_script("arguments[0].forEach(each => document.body.insertAdjacentHTML('beforeend', each))",
                                 [laid_out(each) for each in others])
+        ask(chromium, "document.querySelectorAll('details.change').forEach(each => { each.open = true })")
         assert ask(chromium, f"""Promise.all([...document.images].map(each => each.decode().catch(() => each)))
             .then(all => {DRAWN}.then(() => all.filter(Boolean).map(each => each.src).concat(
                 [document.documentElement, ...document.querySelectorAll(".content")]

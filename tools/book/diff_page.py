@@ -1,10 +1,12 @@
-"""The output of ./run diff as a page of the site: for each pair of steps the code first, with the line numbers of both
-files, and the comment at the top of the file folded below it."""
+"""The change of a step as HTML: in a lesson below the lines that it quotes, or on a page of its own. New lines are
+highlighted, the others are grey, and the comment at the top of the file is left out. Beside each part is its note."""
+import functools
 import html
+import os
 import re
-import subprocess
 
 import programs
+from book import diff_notes
 
 
 def pairs(words):
@@ -16,60 +18,75 @@ def pairs(words):
     return [(before, step) for step in named[0] if (before := programs.before(step))]
 
 
-def lines_of(text, comments):
-    """Yields (whether it belongs to the comment at the top, number in the old file, number in the new file, mark, text)
-    for each line of a unified diff. Where lines are left out, all cells but the first are empty. comments: how many
-    lines the comment has in both files."""
-    numbers = [0, 0]
-    for line in text.splitlines():
-        if begins := re.match(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@", line):
-            numbers = [int(number) for number in begins.groups()]
-            yield all(number <= length for number, length in zip(numbers, comments)), "", "", "", "⋯"
-        elif not line.startswith("\\"):  # "\ No newline at end of file"
-            mark = line[:1] or " "
-            here = ["" if mark == other else number for number, other in zip(numbers, "+-")]
-            yield all(number == "" or number <= length for number, length in zip(here, comments)), *here, mark, line[1:]
-            numbers = [number + (mark != other) for number, other in zip(numbers, "+-")]
+def anchor(step):
+    """The id of a step's diff in its lesson: diff-04.1."""
+    return f"diff-{programs.short(step).replace('/', '.')}"
 
 
-def table(lines, coloured):
-    """An HTML table of the lines that lines_of() yields. coloured: highlights a line of code."""
-    kinds = {"+": "new", "-": "old", "": "left"}
-    rows = "".join(
-        f'<tr class="{kinds.get(mark, "both")}"><td>{old}<td>{new}<td>{mark}<td>{coloured(text) if mark else text}\n'
-        for _, old, new, mark, text in lines
-    )
-    return f'<div class="highlight"><table class="diff">{rows}</table></div>'
+@functools.lru_cache(None)
+def parts(old, new):
+    noted = programs.before(new) == old
+    return [part for block in diff_notes.parts(old, new, noted) for part in block]
 
 
-def comment_lines(file):
-    """How many lines the comment at the top of a file has."""
-    lines = programs.text_of(file).splitlines()
-    return len(lines) - len(programs.below_header(lines))
+def begins(old, new):
+    """{the number of the new file's line at which a part begins: the part's id}"""
+    changed = [next(line for line in part.lines if line.mark != " ") for part in parts(old, new)]
+    return {line.number: f"{anchor(new)}-{at}" for at, line in enumerate(changed, 1)}
 
 
-def section(old, new, source_page, coloured):
-    """The part of the page about one pair. source_page: returns the address of the page of a source."""
-    diff = subprocess.run(["diff", "-u", old, new], stdout=subprocess.PIPE, text=True, errors="replace").stdout
-    below_names = diff.partition("\n")[2].partition("\n")[2]
-    lines = list(lines_of(below_names, [comment_lines(old), comment_lines(new)]))
-    top, code = [line for line in lines if line[0]], [line for line in lines if not line[0]]
-    every, below = programs.changed_lines(old, new)
-    links = " → ".join(f'<a href="{source_page(file)}">{programs.name(file)}</a>' for file in (old, new))
-    said = f"{html.escape(programs.changes(new))} ({below} lines, {every} with the comment)"
-    folded = ""
-    if top:
-        folded = f"<details><summary>The comment at the top of the file</summary>{table(top, coloured)}</details>"
-    name = html.escape(programs.name(new))
-    return f'<section id="{name}"><h2>{links}</h2><p>{said}</p>{table(code, coloured)}{folded}</section>'
+def marked_up(text, address):
+    """A note's `code` and [links](TARGET) as HTML. address: returns the address to which a link leads."""
+    text = re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text, False))
+    return re.sub(r"\[([^]]*)\]\(([^)]*)\)", lambda link: f'<a href="{address(link[2])}">{link[1]}</a>', text)
 
 
-def shown(words, source_page, coloured):
-    """The page's body, or "" if the words name no pair."""
-    found = pairs(words)
-    contents = [
-        f'<li><a href="#{html.escape(programs.name(new))}">{programs.name(old)} → {programs.name(new)}</a>'
-        for old, new in found
-    ]
-    sections = "".join(section(old, new, source_page, coloured) for old, new in found)
-    return f"<ul>{''.join(contents)}</ul>{sections}" if len(found) > 1 else sections
+def stripped(lines):
+    """The lines without empty ones before and after them that stay."""
+    at = [number for number, line in enumerate(lines) if line.mark != " " or line.text.strip()]
+    return lines[at[0] : at[-1] + 1]
+
+
+def shown_lines(lines, coloured):
+    """The lines of a part. Those that change comments or #includes alone are no more prominent than others."""
+    shown, lines = [], stripped(lines)
+    for hunk in re.finditer("[+-]+| +", "".join(line.mark for line in lines)):
+        its = lines[slice(*hunk.span())]
+        dim = "" if diff_notes.changes_code(its) else ' class="dim"'
+        for mark, text, _ in its:
+            if mark == "+":
+                text = html.escape(text, False) if dim else coloured(text)
+                shown.append(f"<ins{dim}>+ {text}\n</ins>")
+            elif mark == "-":
+                shown.append(f"<del{dim}>- {html.escape(text, False)}\n</del>")
+            else:
+                shown.append(f"  {html.escape(text, False)}\n")
+    return "".join(shown)
+
+
+def shown(old, new, address, coloured, say=str, translations=None, quotes=()):
+    """The parts of a diff. address: returns the address to which a link leads from the chapter's folder. coloured:
+    highlights a line. say: translates a phrase. quotes: [(id, its lines)] of the page, to which the parts with such
+    lines lead."""
+
+    def source_page(file):
+        return address(os.path.relpath(file, new.parent))
+
+    made = []
+    for (number, name), part in zip(begins(old, new).items(), parts(old, new)):
+        links = []
+        if programs.before(new) == old:  # the source's page has links back, too
+            links.append(f'<a href="{source_page(new)}#L{number}">{say("line {}").format(number)}</a>')
+        if quote := next((quote for quote, lines in quotes if quoted(part, lines)), ""):
+            links.append(f'<a href="#{quote}">{say("quoted in the text")}</a>')
+        note = part.note and marked_up((translations or {}).get(part.note, part.note), address)
+        beside = f'<p>{note} <small>{" · ".join(links)}</small></p>' if links else ""
+        made.append(f'<div class="part" id="{name}">{beside}<pre>{shown_lines(part.lines, coloured)}</pre></div>')
+    names = " → ".join(f'<a href="{source_page(file)}">{programs.name(file)}</a>' for file in (old, new))
+    return f'<div class="diff highlight"><p>{names}</p>{"".join(made)}</div>'
+
+
+def quoted(part, lines):
+    """Whether a quote has one of the part's new lines of code."""
+    new = {line.text.strip() for line in part.lines if line.mark == "+" and len(diff_notes.code(line)) > 9}
+    return bool(new & {line.strip() for line in lines})

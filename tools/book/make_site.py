@@ -23,8 +23,9 @@ from sphinx.errors import SphinxError
 from sphinx.search import SearchLanguage, languages as search_languages
 
 import process
+import programs
 import view
-from book import colours, live, pages, shared_pages
+from book import colours, diff_page, live, pages, shared_pages
 from book.pages import on_top, place
 from languages import LANGUAGES, glossary, translations
 from programs import ROOT
@@ -49,6 +50,9 @@ WORDS = {
     "Show": ("表示する", "显示"),
     "explanation {}": ("説明 {}", "说明 {}"),
     "On this page": ("このページの内容", "本页内容"),
+    "The whole change: {} lines, from {}": ("変更の全体: {} 行 ({} から)", "完整改动：{} 行（相对于 {}）"),
+    "line {}": ("{} 行目", "第 {} 行"),
+    "quoted in the text": ("本文の引用", "正文引用"),
 } | live.WORDS
 # Words of the glossary that mean something else in most sentences, and are therefore not explained.
 ORDINARY = set(
@@ -90,6 +94,13 @@ def figure(to, title, caption, of_figure="", of_frame=""):
         f'<figcaption><a href="{to}">{caption}</a></figcaption></figure>',
         format="html",
     )
+
+
+def block_of(node):
+    """The block of a section that contains the node."""
+    while not isinstance(node.parent, (nodes.section, nodes.document)):
+        node = node.parent
+    return node
 
 
 def wrap_classes(text, of_source):
@@ -210,9 +221,7 @@ class Book:
         if self.pages[name].name == "exercises.md":
             self.fold_answers(doctree)
         for code in list(doctree.findall(lambda node: isinstance(node, (nodes.literal, nodes.literal_block)))):
-            block = code
-            while not isinstance(block.parent, (nodes.section, nodes.document)):
-                block = block.parent
+            block = block_of(code)
             section = block.parent
             below = section.index(block) + 1
             if (to := self.link_commands(name, code)) and not shown:
@@ -226,6 +235,7 @@ class Book:
             above = block.parent[block.parent.index(block) - 1]
             if of_source and len(above) and isinstance(above[0], nodes.reference):  # a link to it
                 above["classes"].append("source")
+        self.add_diffs(name, doctree)
         if re.match(r"\d\d_|docs/primer", name):
             self.explain(doctree, set(), self.of_other_chapters(name[:2]))
 
@@ -295,9 +305,7 @@ class Book:
         """A link to the output of a command, if the site has it."""
         steps, up = words.split(), "../" * (name.count("/") + 1)
         if verb == "diff":
-            to = f"tree/diff/{'_'.join(steps).replace('/', '.')}.html"
-            self.shared[to] = steps
-            return {"refuri": up + to}
+            return {"refuri": self.diff_address(name, steps)}
         if len(steps) > 1 or steps[0] not in self.views:
             return None
         to = {"refuri": f"{up}{view_page(steps[0])}?{self.language}"}
@@ -306,6 +314,62 @@ class Book:
         if re.fullmatch(rf"{steps[0][:2]}_\w+/index", name):
             to["target"] = "view"
         return to
+
+    def diff_address(self, name, words):
+        """The address of what `./run diff` prints: in the lesson of its first step, or else on a page of its own."""
+        found = diff_page.pairs(words)
+        if not found:
+            raise InvalidInput(f"./run diff {' '.join(words)}: names no two steps")
+        old, new = found[0]
+        if programs.before(new) == old:
+            lesson = pages.place(new.parent / "README.md")
+            to = "" if lesson == name else f"{os.path.relpath(lesson, os.path.dirname(name))}.html"
+            return f"{to}#{diff_page.anchor(new)}"
+        to = f"tree/diff/{'_'.join(words).replace('/', '.')}.html"
+        self.shared[to] = words
+        return "../" * (name.count("/") + 1) + to
+
+    def add_diffs(self, name, doctree):
+        """Adds the folded diff of each step to its lesson: below the last lines that are quoted from the step, or else
+        below the command that shows it, or below the diff before. A quote leads to its lines in the diff."""
+        page = self.pages[name]
+        steps = [step for step in programs.steps() if step.parent == page.parent and programs.before(step)]
+        commands = [link for link in doctree.findall(nodes.reference) if link["refuri"].startswith("#diff-")]
+        below = None  # the node after which the next diff stands
+        for step in steps if page.name == "README.md" else ():
+            old, anchor, quotes = programs.before(step), diff_page.anchor(step), []
+            own = [link for link in commands if link["refuri"] == f"#{anchor}"]
+            captions = [link for link in own if "source" in block_of(link)["classes"]]
+            for link in captions:
+                caption = block_of(link)
+                lines = caption.parent[caption.parent.index(caption) + 1].astext().splitlines()
+                caption["ids"].append(f"lines-{anchor}-{len(quotes) + 1}")
+                quotes.append((caption["ids"][-1], lines))
+                parts = enumerate(diff_page.parts(old, step), 1)
+                at = next((at for at, part in parts if diff_page.quoted(part, lines)), 0)
+                link["refuri"] += f"-{at}" if at else ""
+            if captions:
+                below = block_of(captions[-1])
+                below = below.parent[below.parent.index(below) + 1]
+            elif own:
+                below = block_of(own[0])
+            shown = nodes.raw("", self.folded_diff(page, old, step, quotes), format="html")
+            below.parent.insert(below.parent.index(below) + 1, shown)
+            below = shown
+
+    def folded_diff(self, page, old, new, quotes):
+        """The diff of a step for its lesson."""
+
+        def address(target):
+            return self.href(page, target) + (f"?{self.language}" if target.endswith((".cu", ".cl")) else "")
+
+        own = self.translations if self.language_of(page) != "en" else None
+        shown = diff_page.shown(old, new, address, shared_pages.coloured, self.say, own, quotes)
+        name = old.name if old.parent == new.parent else programs.name(old)
+        said = self.say("The whole change: {} lines, from {}")
+        said = said.format(programs.changed_lines(old, new)[1], f"<code>{name}</code>")
+        return (f'<details class="change"><summary>{said}</summary><div class="wide" id="{diff_page.anchor(new)}">'
+                f"{shown}</div></details>")
 
     def link_commands(self, name, code):
         """Links the commands of a block of code, or one in the text. Returns the address of the first one that shows
@@ -411,8 +475,8 @@ class Book:
                 str(file)
                 for folder, name in SCRIPTS
                 for file in (folder / f"{name}.css", folder / f"{name}.js")
-            ],
-            "html_css_files": ["colours.css", *(f"{name}.css" for _, name in SCRIPTS)],
+            ] + [str(THEME / "diff.css")],
+            "html_css_files": ["colours.css", "diff.css", *(f"{name}.css" for _, name in SCRIPTS)],
             "html_js_files": [f"{name}.js" for _, name in SCRIPTS],
             "templates_path": [str(THEME)],
             "html_sidebars": {

@@ -1,7 +1,7 @@
 """The pages that exist in several languages, and the links between pages. docs/po/ja/03_shared_blocking.po is the
 catalogue of 03_shared_blocking/README.ja.md, docs/po/ja/03_shared_blocking.exercises.po that of its exercises.ja.md,
-docs/po/ja/primer.po that of docs/primer.ja.md. docs/po/ja/tables.po has the words of generated tables, and the captions
-of ./run view."""
+docs/po/ja/primer.po that of docs/primer.ja.md. docs/po/ja/tables.po has the words of generated tables, the captions of
+./run view, and the notes on diffs."""
 import collections
 import csv
 import re

@@ -16,7 +16,6 @@ from book import colours, diff_page, pages
 from book.quotes import LANGUAGES_OF_CODE
 from languages import LANGUAGES
 from programs import ROOT
-from results import InvalidInput
 
 THEME = ROOT / "tools/book/theme"
 STYLES = {"light": "default", "dark": "github-dark"}  # of Pygments
@@ -56,16 +55,20 @@ def with_few_elements(lexer):
     return lexer
 
 
-def links_back(to, folder):
-    """Links from a page that all languages share to the chapter to which it belongs, or else to the first page."""
+def links_back(to, folder, step=None):
+    """Links from a page that all languages share to the chapter to which it belongs, or else to the first page; or to
+    what a step changes, in its chapter."""
     chapter = re.match(r"\d\d_", folder)
     page = ROOT / folder / "README.md" if chapter else ROOT / "README.md"
+    said, at_step = f"↑ {html.escape(folder if chapter else 'README')}", ""
+    if step:
+        said, at_step = f"./run diff {programs.short(step)}", f"#{diff_page.anchor(step)}"
     links = []
     for language, name in LANGUAGES.items():
         if pages.place(page) in pages.of_site(language):
-            at = os.path.relpath(f"{language}/{pages.place(page)}.html", os.path.dirname(to))
+            at = os.path.relpath(f"{language}/{pages.place(page)}.html", os.path.dirname(to)) + at_step
             links.append(f'<a href="{at}" lang="{language}">{name}</a>')
-    return f"<span>↑ {html.escape(folder if chapter else 'README')}:</span> " + " ".join(links)
+    return f"<span>{said}:</span> " + " ".join(links)
 
 
 def lexer_of(file):
@@ -78,9 +81,23 @@ def lexer_of(file):
 
 
 def shown_source(file):
+    """A source with the numbers of its lines. Those at which a part of a step's diff begins lead to it."""
+    lesson = f"../../en/{pages.place(file.parent / 'README.md')}.html" if file.parent.parent == ROOT else ""
+    begins = diff_page.begins(programs.before(file), file) if file in with_diffs() else {}
+
+    def number(found):
+        at = int(found[1])
+        return f'<a id="L{at}" href="{lesson}#{begins[at]}">{found[1]}</a>' if at in begins else found[1]
+
     formatter = formatters.HtmlFormatter(linenos="table", wrapcode=True)
     shown = highlight(file.read_text(errors="replace"), with_few_elements(lexer_of(file)), formatter)
-    return re.sub(r'<span class="normal">( *\d+)</span>', r"\1", shown)  # a number of a line needs no element
+    return re.sub(r'<span class="normal">( *\d+)</span>', number, shown)  # most numbers of lines need no element
+
+
+@functools.lru_cache(None)
+def with_diffs():
+    """The steps that are compared with the one before."""
+    return [file for file in programs.steps() if programs.before(file)]
 
 
 @functools.lru_cache(None)
@@ -100,12 +117,14 @@ def shown_folder(folder, to, shared):
 
 
 def shown_diff(words, to):
-    """The page for the words after ./run diff."""
-    up = os.path.relpath("tree", os.path.dirname(to))
-    shown = diff_page.shown(words, lambda file: f"{up}/{file.relative_to(ROOT)}.html", coloured)
-    if not shown:
-        raise InvalidInput(f"./run diff {' '.join(words)}: names no two steps")
-    return shown
+    """The page for the words after ./run diff, of which no lesson shows the diff."""
+    (old, new), *_ = diff_page.pairs(words)
+
+    def address(source):
+        file = os.path.relpath(new.parent / source, ROOT)
+        return f"{os.path.relpath('tree', os.path.dirname(to))}/{file}.html"
+
+    return diff_page.shown(old, new, address, coloured)
 
 
 def write(out, shared):
@@ -132,6 +151,6 @@ def write(out, shared):
             "TITLE": html.escape(title),
             "UP": "../" * to.count("/"),
             "SHOWN": shown,
-            "BACK": links_back(to, folder),
+            "BACK": links_back(to, folder) + (links_back(to, folder, source) if source in with_diffs() else ""),
         }
         (out / to).write_text(re.sub("|".join(fills), lambda mark: fills[mark[0]], template))

@@ -20,6 +20,7 @@ import unicodedata
 import polib
 
 import view
+from book import diff_notes
 from book.markers import BLOCK
 from book.pages import TABLES, headings, linked, other_languages, sources, translation, navigation
 from languages import LANGUAGES, template, with_figures
@@ -258,6 +259,8 @@ def made(root, language):
         blocks = [block for each in kept.values() for block in each if has_cells(block)]
         words = dict.fromkeys(template(cell)[0] for block in blocks for cell in cells(block)[1::2] if has_words(cell))
         words.update(dict.fromkeys(view.translatable_texts(root)))
+        lessons = [page.parent for page in pages.values() if page.name == "README.md"]
+        words.update(dict.fromkeys(diff_notes.texts(lessons)))
         drawn = pictures(pages.values())
         words.update(dict.fromkeys(template(label)[0] for each in drawn.values() for label in labels(each)))
         (folder / f"{TABLES}.md").write_text("\n\n".join(words) + "\n")

@@ -15,8 +15,8 @@ addEventListener("message", ({ source, data: { width, height } }) => {
   of.frame.style.height = `${of.height}px`
   tell(of.frame)
 })
-// A view is wider than the text where the window has room beside it, up to 1100 pixels.
-const widen = () => document.querySelectorAll("figure.wide").forEach(figure => {
+// A view, or a diff, is wider than the text where the window has room beside it, up to 1100 pixels.
+const widen = () => document.querySelectorAll("article .wide").forEach(figure => {
   const [room, text] = [".main", "article"].map(each => document.querySelector(each).getBoundingClientRect())
   const width = Math.max(text.width, Math.min(1100, room.width - 32))
   const left = Math.min(Math.max(room.left + 16, text.left + (text.width - width) / 2), room.right - 16 - width)
@@ -25,6 +25,17 @@ const widen = () => document.querySelectorAll("figure.wide").forEach(figure => {
 addEventListener("resize", widen)
 widen()
 new MutationObserver(() => frames.forEach(({ frame }) => tell(frame))).observe(document.body, { attributeFilter: ["data-theme"] })
+
+// A link into a folded diff opens it.
+const unfold = () => {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)))
+  const folded = target?.closest("details.change:not([open])")
+  if (!folded) return
+  folded.open = true
+  target.scrollIntoView()
+}
+addEventListener("hashchange", unfold)
+unfold()
 
 addEventListener("click", event => {
   const link = event.target.closest("a")
