@@ -166,6 +166,7 @@ def test_notes_on_diffs(language, book, chromium):  # noqa: F811
     notes = [part.note for step in steps for block in diff_notes.parts(programs.before(step), step) for part in block]
     own = translations(language)
     assert shown == [note and re.sub(r"\[([^]]*)\]\([^)]*\)|`", r"\1", own.get(note, note)) for note in notes]
+    assert any(notes)
 
 
 def test_each_step_has_its_diff_in_its_lesson(book):
