@@ -77,7 +77,8 @@ def test_links(book):
         for link in set(page.links):
             to = urllib.parse.urlsplit(link)
             file = (path.parent / urllib.parse.unquote(to.path)).resolve() if to.path else path
-            event = file.parent.name == "views"  # the script of a view reads what follows the #
+            # The script of a view reads what follows the #, and so does that of a toy if it is settings.
+            event = file.parent.name == "views" or file.parent.name == "toys" and "=" in to.fragment
             if to.scheme not in ("http", "https") and not (file.is_file() and book in file.parents and (
                     not to.fragment or event or urllib.parse.unquote(to.fragment) in pages[file].anchors)):
                 dead.append(f"{path.relative_to(book)}: {link}")
