@@ -1,4 +1,4 @@
-// Chains of wgmma, Hopper's own tensor instruction: four warps, a warpgroup, together multiply 64 x
+// Chains of wgmma, Hopper's tensor-core instruction: four warps, a warpgroup, together multiply 64 x
 // 16 by 16 x 256, both from shared memory. Only code for sm_90a has it: -gencode
 // arch=compute_90a,code=sm_90a.
 #pragma once

@@ -131,7 +131,7 @@ def predictions(goals):
 
 
 def predicted(text, goal):
-    """The number that the reader typed, 1,024 or 1024; the text if it is none; "" if nothing was typed."""
+    """The number that the reader typed, 1,024 or 1024; the text if it is not a number; "" if nothing was typed."""
     found = re.search(rf"(?m)^// Prediction: {re.escape(spoken(goal.what))} *=(.*)$", text)
     typed = found[1].partition("//")[0].strip(" ?") if found else ""
     try:

@@ -189,9 +189,9 @@ static bool is_mapped(uintptr_t address) {
     return mincore(reinterpret_cast<void*>(address / page * page), 1, &resident) == 0;
 }
 
-// An address that lies 2^32 elements before or after an array: an index of 32 bits has wrapped
-// round. "": it is none. How many bytes an element has is not known. Where the thread's last
-// overflow is known, the address must be off by as much as that has lost.
+// Describes an address that lies 2^32 elements before or after an array, because an index of 32 bits
+// has wrapped round; "" for any other. How many bytes an element has is not known. Where the thread's
+// last overflow is known, the address must be off by as much as that has lost.
 static std::string wrapped_index(uintptr_t address, int width) {
     const Overflow* const overflow = overflows::last();
     const uintptr_t lost = overflow ? uintptr_t(overflow->lost()) : uintptr_t(1) << 32;

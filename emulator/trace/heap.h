@@ -7,11 +7,11 @@
 namespace emulator {
 
 // How many bytes lie from here to the end of the block that malloc() or new has allocated. SIZE_MAX:
-// it is none.
+// no such block has this address.
 size_t extent_in_heap(const void* pointer);
 
-// If they are not null: called after malloc() has allocated a block, and before free() gives one
-// back, which stays if this returns true.
+// If they are not null: called after malloc() has allocated a block, and before free() releases one,
+// which is kept if this returns true.
 extern void (*after_malloc)(void* block, size_t bytes);
 extern bool (*before_free)(void* block, const void* caller);
 
