@@ -76,7 +76,7 @@ Flags full(const std::vector<int>& marked) {
 }
 
 // The elements that are marked, as a rectangle of rows and columns, or "" if they do not form one.
-// Because a wrong element may be correct by chance, a tenth as many as are wrong may be exceptions.
+// Because a wrong element may be correct by chance, exceptions are allowed: a tenth of the wrong ones.
 // correct: the correct ones are marked, not the wrong ones.
 std::string rectangle(Shape s, const Flags& marked, bool correct) {
     std::vector<int> of_row(s.M, 0), of_col(s.N, 0);
