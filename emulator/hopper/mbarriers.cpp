@@ -175,7 +175,7 @@ Mbarrier& mbarrier_at(uint64_t* memory, const char* instruction, const char* fil
     return b;
 }
 
-void bytes_came(Mbarrier& barrier, int64_t bytes) {
+void bytes_arrived(Mbarrier& barrier, int64_t bytes) {
     barrier.bytes -= bytes;
     complete_phase(barrier);
 }

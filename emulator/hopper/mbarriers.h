@@ -9,7 +9,7 @@ namespace emulator {
 // use it yet.
 Mbarrier& mbarrier_at(uint64_t* memory, const char* instruction, const char* file, int line);
 Waited last_wait(unsigned thread);
-void bytes_came(Mbarrier& barrier, int64_t bytes);
+void bytes_arrived(Mbarrier& barrier, int64_t bytes);
 void publish_mbarriers(Sync& sync);  // those that the running thread has initialised and fenced
 
 namespace mbarriers {

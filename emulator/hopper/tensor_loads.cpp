@@ -73,7 +73,7 @@ void land(TensorCopy load) {
                          load.site.file, load.site.line, hint);
     }
     barrier.landed.push_back(std::move(load));
-    bytes_came(barrier, bytes);
+    bytes_arrived(barrier, bytes);
 }
 
 // A thread that had waited for the other copy's phase would be here after that copy.

@@ -89,8 +89,8 @@ Said race(const std::string& memory, const std::string& one, const std::string& 
     const std::string head = "race in " + memory + " memory: ";
     return {head + one + " what " + other, head + other + " what " + one};
 }
-void expect_lonely(const std::string& place, const std::string& thread, const char* file,
-                   int line) {
+void expect_missing_lanes(const std::string& place, const std::string& thread, const char* file,
+                          int line) {
     expect({"warp divergence: thread " + thread + " ..at " + place + " ",
             "warp divergence: threads " + thread + " ..at " + place + " "},
            cudaErrorLaunchFailure, file, line);

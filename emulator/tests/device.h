@@ -80,7 +80,7 @@ void expect_each(const std::pair<Mistake, Said> (&all)[n], const Run& run, HERE)
 Said race(const std::string& memory, const std::string& one, const std::string& other);
 // Requires that the launch has failed because a thread waits at this place for lanes that are
 // elsewhere.
-void expect_lonely(const std::string& place, const std::string& thread = "0", HERE);
+void expect_missing_lanes(const std::string& place, const std::string& thread = "0", HERE);
 
 // Requests; sectors or wavefronts; the ideal number of wavefronts; bytes.
 using Traffic = std::array<uint64_t, 4>;

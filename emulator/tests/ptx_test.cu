@@ -48,9 +48,9 @@ TEST_F(Ptx, LdmatrixReportsMisuse) {
         run<2>(kGlobal);
         expect_failure({"ldmatrix: the row of lane 9..not in shared memory"});
         run<4>(kReturns);
-        expect_lonely("@x4");
+        expect_missing_lanes("@x4");
         run<4>(kElsewhere);
-        expect_lonely("@x4");
+        expect_missing_lanes("@x4");
     });
     emulator::set_architecture(75);  // on sm_75 all addresses must be valid
     run<1>(kMisaligned);
@@ -101,11 +101,11 @@ TEST_F(Ptx, MmaReportsMisuse) {
         multiply<<<1, 32>>>(kM8n8k4, -1);
         expect_silence();
         multiply<<<1, 32>>>(kM16n8k16, 31);
-        expect_lonely("@m16n8k16");
+        expect_missing_lanes("@m16n8k16");
         multiply<<<1, 16>>>(kM8n8k4, -1);  // half a warp
-        expect_lonely("@m8n8k4");
+        expect_missing_lanes("@m8n8k4");
         multiply<<<1, 32>>>(kMixed, -1);
-        expect_lonely("@m16n8k16");
+        expect_missing_lanes("@m16n8k16");
         multiply<<<1, 32>>>(kOneLine, -1);
         expect_failure({"mma: lanes 0 and 5..at @two"});
     });

@@ -362,7 +362,7 @@ void expect_waiting(const char* place, std::initializer_list<Alone> all) {
     in_every_order([&] {
         for (Alone alone : all) {
             divergent<<<1, 32>>>(alone, in.data);
-            expect_lonely(place);
+            expect_missing_lanes(place);
         }
     });
     divergent<<<1, 64>>>(kNothing, in.data);
@@ -374,7 +374,7 @@ TEST_F(Wmma, AllLanesMustComeToTheSameCall) {
     Device<half> in(256, half(1));
     in_every_order([&] {
         divergent<<<1, 48>>>(kNothing, in.data);  // the second warp has 16 lanes
-        expect_lonely("@load", "32");
+        expect_missing_lanes("@load", "32");
     });
 }
 
