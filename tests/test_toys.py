@@ -348,10 +348,10 @@ def test_banks(shown):
         events = [event for warp in record["blocks"][0]["warps"] for event in warp if event[0] in requests]
         assert said(page) == max([cost, least] for _, cost, least, *_ in events), place
     go(page, "wide")
-    for button, number, lanes in (("next", "1", [0, 1, 2, 3]), ("next", "2", [4, 5, 6, 7]), ("back", "1", [0, 1, 2, 3])):
+    for button, nth, lanes in (("next", "1", [0, 1, 2, 3]), ("next", "2", [4, 5, 6, 7]), ("back", "1", [0, 1, 2, 3])):
         click(page, f"#{button}")
         numbers = [int(word) for word in re.findall(r"\d+", ask(page, "find('#says').textContent"))]
-        assert ask(page, "wavefront.value") == number and numbers[-5:] == [int(number), *lanes], numbers
+        assert ask(page, "wavefront.value") == nth and numbers[-5:] == [int(nth), *lanes], numbers
     rows = ask(page, """(set({ who: 32, pad: 1, bytes: 4 }),
         [...document.querySelectorAll("#strip [data-stride]")].map(each =>
             [each.previousElementSibling.height.baseVal.value,
@@ -364,7 +364,8 @@ def test_banks(shown):
 # How many lanes have their number in the picture's wavefronts.
 NUMBERED = """(left => new Set([...document.querySelectorAll("#figure text")].filter(each =>
     each.getBBox().x > left && each.getBBox().y > 30)
-    .flatMap(each => each.textContent.split(",").map(Number))).size)(find("#figure [data-wavefront]").getBBox().x - 8)"""
+    .flatMap(each => each.textContent.split(",").map(Number))).size)(
+        find("#figure [data-wavefront]").getBBox().x - 8)"""
 
 
 @pytest.mark.parametrize("name", ("banks.html#column", "coalescing.html#column", "roofline.html#naive"))
@@ -444,14 +445,16 @@ def test_the_picture_is_in_sight_on_a_phone(name, shown):
 
 
 def test_labels_of_roofs(shown):
-    """The name of a roof does not lie over its dot, in any language and at any width."""
+    """The name of a roof does not lie over a dot or a measured point, in any language and at any width."""
     page = shown("roofline.html", place="?en")
     for width, depth, language in itertools.product((390, 736, 1280), (0, 1), range(3)):
         resize(page, width, 900)
-        ask(page, f"{DRAWN}.then(() => (language = {language}, set({{ depth: {depth}, bm: 7, bn: 7, tm: 3, tn: 3 }})))")
-        assert ask(page, """[...document.querySelectorAll("#figure g text")].every(text => {
+        shown_now = f"{{ shown: 1, depth: {depth}, bm: 7, bn: 7, tm: 3, tn: 3 }}"
+        ask(page, f"{DRAWN}.then(() => (language = {language}, set({shown_now})))")
+        names = "[...document.querySelectorAll('#figure :is(g text, text.halo:not(.strong))')]"
+        assert ask(page, names + """.every(text => {
             const at = text.getScreenCTM().inverse();
-            return [...document.querySelectorAll("#figure circle")].every(dot => {
+            return [...document.querySelectorAll("#figure :is(circle, .point)")].every(dot => {
                 const box = dot.getBoundingClientRect();
                 const { x, y } = new DOMPoint(box.x + 6, box.y + 6).matrixTransform(at), name = text.getBBox();
                 return x + 6 < name.x || x - 6 > name.x + name.width || y - 6 > name.y + name.height || y + 6 < name.y;
