@@ -521,6 +521,10 @@ class Book:
     def set_context(self, app, name, template, context, doctree):
         """Sets the variables of a page's template that depend on its language; the page is None if Sphinx made it."""
         page = self.pages.get(name)
+        # The pages below another chapter are listed on its own pages alone: everywhere they weighed 10 KB a page.
+        context["furo_navigation_tree"] = re.sub(
+            r'(?s)<li class="toctree-l1 has-children">(<a .*?</a>).*?</ul>\n</li>',
+            r'<li class="toctree-l1">\1</li>', context["furo_navigation_tree"])
         there = {
             each: name
             for each, name in LANGUAGES.items()

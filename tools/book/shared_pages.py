@@ -135,6 +135,7 @@ def write(out, shared):
     for (name, style), scheme in zip(STYLES.items(), (colours.LIGHT, colours.DARK)):
         rules = formatters.HtmlFormatter(style=style).get_style_defs()
         (out / f"tree/{name}.css").write_text(f":root {{ {scheme} }}\n{rules}\n{NAMES}")
+    shutil.copy(THEME / "code.css", out / "tree")
     template = (THEME / "code.html").read_text()
     for to, source in shared.items():
         (out / to).parent.mkdir(parents=True, exist_ok=True)
