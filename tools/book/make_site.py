@@ -117,6 +117,16 @@ def wrap_classes(text, of_source):
     return [f"fit-{fitting}"]
 
 
+def without_marks(body):
+    """A page's text without the elements and classes of Sphinx that no style and no script of the site needs: those of
+    the words of a literal, and of links."""
+    return re.sub(
+        r'(?s)<code class="docutils literal notranslate">(.*?)</code>',
+        lambda literal: f'<code class="literal">{re.sub("<span[^>]*>|</span>", "", literal[1])}</code>',
+        re.sub(' class="reference (internal|external)"', "", body),
+    )
+
+
 class Book:
     """The pages of a language. views: the programs that have one, such as 03 and 11/1. shared: {place in the site: a
     file or folder of the tree, or the words of `./run diff`} for everything that is linked."""
@@ -521,6 +531,7 @@ class Book:
     def set_context(self, app, name, template, context, doctree):
         """Sets the variables of a page's template that depend on its language; the page is None if Sphinx made it."""
         page = self.pages.get(name)
+        context["body"] = without_marks(context.get("body", ""))
         # The pages below another chapter are listed on its own pages alone: everywhere they weighed 10 KB a page.
         context["furo_navigation_tree"] = re.sub(
             r'(?s)<li class="toctree-l1 has-children">(<a .*?</a>).*?</ul>\n</li>',
