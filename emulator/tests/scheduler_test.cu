@@ -162,9 +162,12 @@ TEST_F(Scheduler, BarriersThatNotAllReach) {
          "@line, another barrier"});
     diverge<<<1, 1>>>(kLaunches);
     expect_failure({"dynamic parallelism"});
-    for (int i = 0; i < 25; ++i) one_barrier<<<1, 8>>>(kTwoBarriers);
+    for (int i = 0; i < 25; ++i) one_barrier<<<1, 8 + i>>>(kTwoBarriers);
     ASSERT_EQ(emulator::counts().problems.size(), 21u);
     EXPECT_EQ(emulator::counts().problems[20], "... and 5 more");
+    emulator::reset_counts();
+    for (int i = 0; i < 3; ++i) one_barrier<<<1, 8>>>(kTwoBarriers);
+    expect_failure({"barrier divergence..at @other, and 2 more like it"});
 }
 
 // Threads from n up return before the barrier, which does not wait for them.

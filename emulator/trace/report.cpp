@@ -24,6 +24,7 @@ namespace {
 constexpr unsigned kMaxProblems = 20;
 
 std::vector<std::string> problems;  // without the hazards
+std::map<std::string, int> repeated;  // how often, of those that were reported again
 std::vector<std::string> notes;
 int silences;  // how many exist
 
@@ -46,7 +47,9 @@ void print_at_exit() {
 
 void report_problem(const std::string& problem) {
     print_at_exit();
-    problems.push_back(folders_once(problem));
+    const std::string text = folders_once(problem);
+    if (std::count(problems.begin(), problems.end(), text)) ++repeated[text];
+    else problems.push_back(text);
 }
 void report_once(const std::string& problem, const std::string& who) {
     const std::string head = folders_once(problem) + " (";
@@ -64,7 +67,7 @@ void report_note(const std::string& what, const std::string& why) {
 void report_and_print(const std::string& problem) {
     report_problem(problem);
     if (silences || printed_at_exit()) return;
-    std::fprintf(stderr, "emulator: %s\n", with_lines(problems.back()).c_str());
+    std::fprintf(stderr, "emulator: %s\n", with_lines(folders_once(problem)).c_str());
 }
 
 Silence::Silence() { ++silences; }
@@ -75,6 +78,10 @@ std::string with_lines(const std::string& problem) { return problem + quoted_lin
 // counted: the texts say how many there were.
 static std::vector<std::string> all_problems(bool counted) {
     std::vector<std::string> all = problems;
+    if (counted)
+        for (std::string& problem : all)
+            if (const auto more = repeated.find(problem); more != repeated.end())
+                problem += ", and " + std::to_string(more->second) + " more like it";
     for (const std::string& each : described_hazards(counted)) all.push_back(each);
     return all;
 }
@@ -83,6 +90,7 @@ std::vector<std::string> problems_uncounted() { return all_problems(false); }
 void reset_counts() {
     totals = Counts();
     problems.clear();
+    repeated.clear();
     notes.clear();
     forget_hazards();
     ++resets;
