@@ -14,6 +14,7 @@ too: one in which something changes gets a copy beside OUT.cpp. OUT.cpp.d lists 
     auto a = reinterpret_cast<T>(s);        stays, if s is such memory
     __launch_bounds__(256) k(int n) {  ->   __launch_bounds__(256) k(int n) {EMULATOR_BOUNDS(256);
     CLUSTER_DIMS(2) k(int n) {         ->   CLUSTER_DIMS(2) k(int n) {EMULATOR_CLUSTER(2);     and so __cluster_dims__
+    __global__ void k(const T& t) {    ->   __global__ void k(const T& t) {EMULATOR_REFERENCE(t);
     return;                            ->   return emulator::note_return();     in a kernel
     asm("..." : outputs : inputs);     ->   emulator::inline_ptx(...): inline_ptx.py
 
@@ -156,6 +157,9 @@ def edits(text, code, elsewhere):
         for at, parameter in parts(code, parameters):
             if re.search(r"\bCUtensorMap\s+\w+", parameter) and "__grid_constant__" not in parameter:
                 raise Refused(at, "a tensor map that is not a const __grid_constant__ CUtensorMap")
+            reference, body = re.search(r"[^&]&\s*(\w+)$", parameter), body_of(code, parameters)
+            if reference and body and "#" not in code[at:body[0]]:  # an #if may choose another head
+                yield body[0] + 1, 0, f"EMULATOR_REFERENCE({reference[1]});"
         for at in returns(code, parameters):
             yield at, 0, " emulator::note_return()"
     declared = dict(declared)

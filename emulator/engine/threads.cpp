@@ -7,8 +7,10 @@
 #include <boost/context/fiber.hpp>
 #include <utility>
 
+#include "emulator/engine/device_memory.h"
 #include "emulator/engine/hooks.h"
 #include "emulator/engine/names.h"
+#include "emulator/engine/sections.h"
 #include "emulator/engine/settings.h"
 #include "emulator/engine/stacks.h"
 #include "emulator/engine/written.h"
@@ -195,3 +197,17 @@ void check_bounds(const char* file, int line, unsigned threads, unsigned, unsign
 }
 
 }  // namespace emulator
+}
+
+// A GPU gets the address that the argument has on the host. It can access that only if the host has
+// put the object into managed or pinned memory.
+void check_reference(const char* parameter, const char* file, int line) {
+    const auto on_device = [](const Allocation& a) { return a.kind == Memory::device; };
+    if (kManagedVariables.begin != kManagedVariables.end ||
+        !std::all_of(allocations.begin(), allocations.end(), on_device))
+        return;
+    misuse_by(current_thread,
+              std::string("the parameter ") + parameter +
+                  " is a reference: a GPU gets the address of the host's variable, which kernels "
+                  "cannot touch,",
+              file, line, "take it by value");

@@ -117,6 +117,9 @@ const void* address_of(Tag, Function* function) {
         #__VA_ARGS__
 #define __cluster_dims__(...)  // likewise: EMULATOR_CLUSTER
 #define EMULATOR_CLUSTER(...) emulator::set_cluster(__VA_ARGS__)
+#define EMULATOR_REFERENCE(parameter)                              \
+    if constexpr (std::is_lvalue_reference_v<decltype(parameter)>) \
+    emulator::check_reference(#parameter, __FILE__, __LINE__)
 #define EMULATOR_BOUNDS(...) emulator::check_bounds(__FILE__, __LINE__, __VA_ARGS__)
 
 template <class Call, class Address>
@@ -245,6 +248,7 @@ uint64_t exchange(unsigned mask, uint64_t value, int source, const char* name, c
 void barrier(const char* file, int line, int number);  // number: distinguishes two on one line
 int lane();
 void check_width(const char* shuffle, int width, const char* file, int line);
+void check_reference(const char* parameter, const char* file, int line);
 void check_bounds(const char* file, int line, unsigned threads, unsigned blocks = 0, unsigned = 0);
 void set_cluster(unsigned x, unsigned y = 1, unsigned z = 1);
 void trace_atomic(const void* address, int bytes, const void* pc);
