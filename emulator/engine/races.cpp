@@ -330,26 +330,64 @@ void check_launches(const races::Earlier& earlier, const Cell* cells, uintptr_t 
     if (now.kind == kWrite) cell.in_flight = false;  // the last write is now another one
 }
 
-// Reports a store that overwrites a value which was stored through another extern __shared__ array,
-// and which nothing has read: the two were meant to be two arrays.
+// "a and b (x.cu:7, x.cu:8) are the same memory", if the two access extern __shared__ arrays of
+// different names. Else "".
+const std::string& same_memory(uint16_t first, uint16_t second) {
+    static std::map<std::pair<uint16_t, uint16_t>, std::string> known;
+    const auto [place, is_new] = known.try_emplace({first, second});
+    if (is_new) {
+        find_lines_of_sites();
+        place->second = shared_names::same_memory(site_of(first).where, site_of(second).where);
+    }
+    return place->second;
+}
+// Two extern __shared__ arrays were meant to be two. They are reported once.
+void report_same_memory(const std::string& same, const std::string& what, const Access& now) {
+    static std::set<std::string> reported;
+    static uint64_t since_reset;
+    if (std::exchange(since_reset, resets) != resets) reported.clear();
+    if (!reported.insert(same).second) return;
+    report_and_print(what + ": " + same + ", as all extern __shared__ arrays of a block are (" +
+                     block_at(now.clock) + ", " + thread_name(now.thread) + ")");
+}
+
+// The cells whose value was overwritten through another extern __shared__ array, and the
+// instruction that had stored it.
+std::unordered_map<const Cell*, uint16_t> overwritten;
+
+// Reports a store that overwrites what was stored through another such array and what nothing has
+// read. Past a barrier the memory may be used anew.
 [[gnu::cold]] void overwrite(const Cell& cell, const Access& now, uint32_t since) {
-    // Past a barrier the memory may be used anew.
-    if (cell.clock <= std::max(since, state.base) || cell.site == now.site) return;
+    const auto known = overwritten.find(&cell);
+    if (known != overwritten.end() && same_memory(known->second, now.site).empty())
+        overwritten.erase(known);  // by the first one's name again
+    if (cell.clock <= since || cell.site == now.site) return;
+    const std::string& same = same_memory(cell.site, now.site);
+    if (same.empty()) return;
+    overwritten.try_emplace(&cell, cell.site);
     const auto read = [&](const Group& group) {
         return group.clock >= cell.clock && !group.write();
     };
-    if (read(cell.group[0]) || read(cell.group[1]) || find_more(cell, read)) return;
-    static std::set<std::pair<uint16_t, uint16_t>> looked_at;
-    static uint64_t since_reset;
-    if (std::exchange(since_reset, resets) != resets) looked_at.clear();
-    if (!looked_at.insert({cell.site, now.site}).second) return;
-    find_lines_of_sites();
-    const std::string &first = site_of(cell.site).where, &second = site_of(now.site).where;
-    const std::string same = shared_names::same_memory(first, second);
+    if (cell.clock <= state.base || read(cell.group[0]) || read(cell.group[1]) ||
+        find_more(cell, read))
+        return;
+    report_same_memory(same,
+                       site_of(now.site).where + " overwrites a value of " +
+                           site_of(cell.site).where + " that nothing has read",
+                       now);
+}
+
+// Reports a read of what was stored through another such array, where the read's own one had
+// stored a value before.
+[[gnu::cold]] void read_overwritten(const Cell& cell, const Access& now) {
+    const auto first = overwritten.find(&cell);
+    if (first == overwritten.end() || !same_memory(first->second, now.site).empty()) return;
+    const std::string& same = same_memory(cell.site, now.site);
     if (!same.empty())
-        report_and_print(second + " overwrites a value of " + first + " that nothing has read: " +
-                         same + ", as all extern __shared__ arrays of a block are (" +
-                         block_at(now.clock) + ", " + thread_name(now.thread) + ")");
+        report_same_memory(same,
+                           site_of(now.site).where + " reads what " + site_of(cell.site).where +
+                               " has stored over the value of " + site_of(first->second).where,
+                           now);
 }
 
 [[gnu::cold]] void compare_two_writes() {
@@ -409,6 +447,7 @@ inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t sinc
         cell.thread = now.thread & 0x1fff;
         cell.site = now.site;
     } else {
+        if (!overwritten.empty() && !global) read_overwritten(cell, now);
         if (!global && !written) {
             report(global, {0, 0, 0, kWrite, 3}, now);
             if (!is_unexplained(now.site)) uninitialised_reads[&cell].push_back(now);
@@ -437,6 +476,7 @@ void begin_block() {
     two_writes.clear();  // of a launch that has failed
     forget_ordered_groups();
     clocks::begin_block();
+    overwritten.clear();
     fences::begin_block();
     blocks[state.block_start] = builtins.block;
 }
