@@ -17,6 +17,7 @@
 #include "emulator/engine/hooks.h"
 #include "emulator/engine/named_barriers.h"
 #include "emulator/engine/names.h"
+#include "emulator/engine/races.h"
 #include "emulator/engine/removed_calls.h"
 #include "emulator/engine/settings.h"
 #include "emulator/engine/shared_window.h"
@@ -90,6 +91,8 @@ void run_block(std::vector<unsigned>& sequence, std::vector<PausedBlock>& paused
     do {
         run_to_barrier(sequence);
         if (run.restart) return;
+        if (run.error && run.error != kEndedEarly && races::unwritten_was_read())
+            run_after_failure(sequence);
         if (run.error) call_each(run.hooks->fail_block);
         accesses::end_interval();
         if (!run.error && grid_barrier::reached()) return paused.push_back(grid_barrier::pause());

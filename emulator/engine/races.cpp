@@ -464,6 +464,8 @@ const Earlier* earlier;
 bool store_follows;
 bool awaits_store() { return !two_writes.empty(); }
 
+bool unwritten_was_read() { return !uninitialised_reads.empty(); }
+
 void begin_launch() {
     forget_more_groups();
     clocks::begin_launch();
@@ -474,9 +476,9 @@ void begin_launch() {
 void begin_block() {
     end_interval();
     two_writes.clear();  // of a launch that has failed
+    overwritten.clear();
     forget_ordered_groups();
     clocks::begin_block();
-    overwritten.clear();
     fences::begin_block();
     blocks[state.block_start] = builtins.block;
 }

@@ -9,6 +9,8 @@ namespace emulator::races {
 void begin_launch();
 void begin_block();
 void block_barrier();
+// Whether a thread has read shared memory that nobody had written, since the block's last barrier.
+bool unwritten_was_read();
 Cell* new_cells(uintptr_t begin, uintptr_t end);  // those of a range
 // Appends, for each cell of [from, to), the instruction that has written it in this block, or 0.
 void save_writers(const Cell* cells, uintptr_t begin, uintptr_t from, uintptr_t to,

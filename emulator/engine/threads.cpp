@@ -23,6 +23,7 @@ namespace {
 
 // The threads' fibers. They are never destroyed, because that would unwind a suspended one.
 std::vector<boost::context::fiber>& fibers = *new std::vector<boost::context::fiber>;
+bool after_failure;  // the launch has failed, and threads still run
 boost::context::fiber scheduler;  // what runs when a thread waits or returns: run_ready_threads()
 
 struct Stack {  // Boost.Context's interface of a stack allocator
@@ -56,6 +57,15 @@ void enter_rank(unsigned rank) {
     builtins.dynamic_shared = static_cast<char*>(run.shared) + rank * run.shared_stride;
 }
 
+void resume(unsigned thread) {
+    current_thread = thread;
+    builtins.thread = threads[thread].index;
+    if (run.ranks > 1) enter_rank(rank_of(thread));
+    in_kernel = traced && threads[thread].in_kernel;
+    fibers[thread] = std::move(fibers[thread]).resume();
+    in_kernel = false;
+}
+
 }  // namespace
 
 void suspend() { scheduler = std::move(scheduler).resume(); }
@@ -76,6 +86,10 @@ void wake(const void* object) {
 
 void fail(const std::string& problem, cudaError_t error) {
     in_kernel = false;
+    if (after_failure) {  // by what the first one has left undone
+        threads[current_thread].state = State::returned;
+        return suspend();
+    }
     report_and_print(problem);
     written::note_failed_launch();
     run.error = error;
@@ -124,15 +138,22 @@ void run_ready_threads(const std::vector<unsigned>& sequence) {
         for (unsigned t : sequence) {
             if (threads[t].state != State::ready) continue;
             any = true;
-            current_thread = t;
-            builtins.thread = threads[t].index;
-            if (run.ranks > 1) enter_rank(rank_of(t));
-            in_kernel = traced && threads[t].in_kernel;
-            fibers[t] = std::move(fibers[t]).resume();
-            in_kernel = false;
+            resume(t);
             if (run.error || run.restart) return;
         }
     }
+}
+
+void run_after_failure(const std::vector<unsigned>& sequence) {
+    constexpr int kRounds = 16;  // one of them may spin until the failed thread does something
+    const cudaError_t error = run.error;
+    after_failure = true;
+    threads[current_thread].state = State::returned;
+    for (int round = 0; round < kRounds; ++round)
+        for (unsigned t : sequence)
+            if (threads[t].state == State::ready) resume(t);
+    after_failure = false;
+    run.error = error;
 }
 
 using Fibers = std::vector<boost::context::fiber>;
@@ -188,17 +209,6 @@ void note_return(const char* file, int line) {
     threads[current_thread].returned_at = {file, line, 0};
 }
 
-void check_bounds(const char* file, int line, unsigned threads, unsigned, unsigned) {
-    run.bounded = true;
-    if (run.block_threads <= threads) return;
-    misuse("a block of " + std::to_string(run.block_threads) +
-               " threads, but __launch_bounds__ says " + std::to_string(threads),
-           file, line);
-}
-
-}  // namespace emulator
-}
-
 // A GPU gets the address that the argument has on the host. It can access that only if the host has
 // put the object into managed or pinned memory.
 void check_reference(const char* parameter, const char* file, int line) {
@@ -211,3 +221,14 @@ void check_reference(const char* parameter, const char* file, int line) {
                   " is a reference: a GPU gets the address of the host's variable, which kernels "
                   "cannot touch,",
               file, line, "take it by value");
+}
+
+void check_bounds(const char* file, int line, unsigned threads, unsigned, unsigned) {
+    run.bounded = true;
+    if (run.block_threads <= threads) return;
+    misuse("a block of " + std::to_string(run.block_threads) +
+               " threads, but __launch_bounds__ says " + std::to_string(threads),
+           file, line);
+}
+
+}  // namespace emulator

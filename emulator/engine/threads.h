@@ -39,6 +39,10 @@ inline const void* caller(const void* return_address) {
 void make_threads();  // run.threads of them, at the beginning of the kernel
 // Runs them, in this sequence again and again, until none is ready or the launch is over.
 void run_ready_threads(const std::vector<unsigned>& sequence);
+// A thread has ended the launch. Runs the other threads on, in this sequence, to where they wait: one
+// of them may be about to store what that thread has read too early. Their own failures are not
+// reported.
+void run_after_failure(const std::vector<unsigned>& sequence);
 // The threads' fibers, of a block that is paused. If they are never put back, they are abandoned.
 std::shared_ptr<void> take_fibers();
 void put_fibers(const std::shared_ptr<void>& of_block);
