@@ -230,6 +230,9 @@ cudaError_t cudaFree(void* pointer) {
                        cudaErrorInvalidValue, __builtin_return_address(0));
 }
 cudaError_t emulator::free_async(void* pointer) {
+    const Allocation* const memory = find_allocation(address_value(pointer));
+    if (memory && memory->begin == address_value(pointer) && streams::in_a_stream())
+        streams::free("cudaFreeAsync", __builtin_return_address(0), *memory);
     return free_memory("cudaFreeAsync", pointer, {Memory::device}, cudaErrorInvalidValue,
                        __builtin_return_address(0));
 }

@@ -154,8 +154,8 @@ void report(const Operation& then, trace::Kind kind_then, uint16_t site_then, tr
     const bool programmatic = &then == prerequisite;
     report_problem(
         std::string("race between ") + (programmatic ? "launches: " : "streams: ") +
-        who(now, site) + verb(kind) + " what " + who(then, site_then) + verb(kind_then) + " (" +
-        now.where() +
+        who(now, site) + (now.name == "cudaFreeAsync" ? " frees" : verb(kind)) + " what " +
+        who(then, site_then) + verb(kind_then) + " (" + now.where() +
         (programmatic
              ? ", with programmatic stream serialization, may begin before " + then.where() +
                    " has ended: cudaGridDependencySynchronize() is missing before the access)"
@@ -317,6 +317,14 @@ void copy(const char* name, const void* caller, const void* to, const void* from
           bool host_waits) {
     operate(name, caller, {{"", from, bytes, bytes, 1, false}, {"", to, bytes, bytes, 1, true}});
     if (host_waits) complete(all_of(now.stream));
+}
+void free(const char* name, const void* caller, const Allocation& memory) {
+    const size_t bytes = memory.end - memory.begin;
+    operate(name, caller, {{"", reinterpret_cast<void*>(memory.begin), bytes, bytes, 1, true}});
+    const auto of_memory = [&](const Operation& o) {  // another array may get its addresses
+        return !o.launch && memory.begin <= o.begin && o.end <= memory.end;
+    };
+    earlier.erase(std::remove_if(earlier.begin(), earlier.end(), of_memory), earlier.end());
 }
 void call_library(const char* name, const std::vector<Region>& regions) {
     operate(name, nullptr, regions);

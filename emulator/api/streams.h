@@ -8,6 +8,7 @@
 
 namespace emulator {
 
+struct Allocation;
 struct Launch;
 
 // What an operation reads or writes: `rows` of `width` bytes, each `pitch` bytes after the one
@@ -33,6 +34,8 @@ std::string place_in_stream();  // "mine.cu:31" of that call, or ""
 // address of the call. host_waits: the copy has ended when the call returns.
 void copy(const char* name, const void* caller, const void* to, const void* from, size_t bytes,
           bool host_waits);
+// Likewise that the stream frees this memory.
+void free(const char* name, const void* caller, const Allocation& memory);
 // A library's function likewise. The host does not wait for it.
 void call_library(const char* name, const std::vector<Region>& regions);
 void begin_launch(const Launch& launch);
