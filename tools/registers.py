@@ -17,6 +17,12 @@ def same_name(mangled):
     return re.sub(r"L(?=\d)", "", mangled)
 
 
+def instances_of(name, kernels):
+    """The names of a template's instances, by the template's own name as the launch has it."""
+    name = name.rpartition("::")[2]
+    return [kernel for kernel in kernels if re.search(rf"(?<!\d){len(name)}{name}I", kernel)]
+
+
 def most_threads(registers):
     """The threads that a block may have, each with so many registers. A warp gets them in units of 256, and the launch
     is refused if a sub-partition has too few for its quarter of the warps. Source: cudaOccMaxBlocksPerSMRegsLimit() in
@@ -62,7 +68,9 @@ class Registers:
         of_kernel = {same_name(name): (int(registers), target) for name, target, registers in found}
         launches = [line.split(",", 3) for line in self.launches.read_text(errors="replace").splitlines()]
         for mangled, threads, place, name in sorted(launches, key=lambda launch: -int(launch[1])):
-            registers, target = of_kernel.pop(same_name(mangled), (0, ""))  # of its launches the largest
+            instances = [same_name(mangled)] if mangled else instances_of(name, of_kernel)
+            # Of an instance's launches the largest, and of the instances that a launch may mean the smallest.
+            registers, target = min((of_kernel.pop(each, (0, "")) for each in instances), default=(0, ""))
             if registers and int(threads) > (most := most_threads(registers)):
                 yield (f"too many resources requested for launch: {place} launches blocks of {threads} threads, but "
                        f"nvcc gives each thread of {name}() {registers} registers (-Xptxas -v, {target}), with which "

@@ -54,15 +54,17 @@ namespace kernels_launched {
 
 void note(const Launch& launch) {
     static const char* const file = std::getenv("EMULATOR_LAUNCHES");
-    const Symbol* const kernel = file ? find_symbol(uintptr_t(launch.kernel)) : nullptr;
-    if (!kernel) return;
-    static auto& most = *new std::map<const Symbol*, unsigned>;  // threads of a block so far
+    if (!file) return;
+    const Symbol* const kernel = find_symbol(uintptr_t(launch.kernel));
+    const std::string name = kernel ? short_name(*kernel) : launch.name;
+    static auto& most = *new std::map<std::string, unsigned>;  // threads of a block so far
     const unsigned threads = launch.block.x * launch.block.y * launch.block.z;
-    if (threads <= most[kernel]) return;
-    most[kernel] = threads;
+    unsigned& before = most[kernel ? kernel->mangled : name];
+    if (threads <= before) return;
+    before = threads;
     if (FILE* const out = std::fopen(file, "a")) {
-        std::fprintf(out, "%s,%u,%s:%d,%s\n", kernel->mangled, threads,
-                     short_path(launch.file).c_str(), launch.line, short_name(*kernel).c_str());
+        std::fprintf(out, "%s,%u,%s:%d,%s\n", kernel ? kernel->mangled : "", threads,
+                     short_path(launch.file).c_str(), launch.line, name.c_str());
         std::fclose(out);
     }
 }
