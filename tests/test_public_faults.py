@@ -7,9 +7,9 @@ finds nothing in the corrected program. The first lines of a program are
     // Source: the report's address, or "own".
     // Says: words of the message that names the cause (one line for each message).
 
-A kernel that is correct but slow has "// Hint:" instead of "// Says:". "// Needs: nvcc" stands where the emulator's
-message has a figure of nvcc's; without nvcc the program is left out. Each line that the message names ends in
-"// <- here". With -DFIXED the file is the corrected program."""
+A kernel that is correct but slow has "// Hint:" instead of "// Says:", and a correct one of which nothing is said has
+neither. "// Needs: nvcc" stands where the emulator's message has a figure of nvcc's; without nvcc the program is left
+out. Each line that the message names ends in "// <- here". With -DFIXED the file is the corrected program."""
 import concurrent.futures
 import os
 import re
@@ -45,6 +45,8 @@ def complaints(fault, wrong, right):
     said = " ".join((wrong.stdout + wrong.stderr).split())  # advice is wrapped
     if bool(wrong.returncode) != bool(fault.says):
         yield f"exit code {wrong.returncode} with the fault"
+    if not fault.says and re.search("The emulator found:|Never freed" + "|Notes:" * (not fault.hints), said):
+        yield "a correct program has a report"
     yield from (f"not said: {words}" for words in fault.says + fault.hints if words not in said)
     yield from (f"not named: line {line}" for line in fault.marked
                 if not re.search(rf"{re.escape(fault.path.name)}:{line}\b", said))

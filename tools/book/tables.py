@@ -174,6 +174,7 @@ def public_faults(_, group):
         says = ", ".join([*(f"`{words}`" for words in fault.says), *(f"a note: `{words}`" for words in fault.hints)])
         source = f"[source]({fault.source})" if fault.source.startswith("http") else fault.source
         says += " (where there is nvcc)" if fault.needs_nvcc else ""
+        says = says or "nothing"
         program = f"[{fault.path.stem}](../{fault.path.relative_to(ROOT)}), {source}"
         description = f"{fault.symptom} | {fault.cause}".replace("__", r"\_\_")  # Markdown would take __ for bold type
         yield f"{description} | {says} | {program}"
