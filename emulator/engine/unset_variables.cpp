@@ -5,11 +5,15 @@
 
 #include "emulator/engine/unset_variables.h"
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 
+#include "emulator/engine/names.h"
 #include "emulator/engine/races.h"
+#include "emulator/engine/threads.h"
 #include "emulator/engine/written.h"
+#include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
 #include "emulator/trace/sites.h"
 
@@ -30,6 +34,17 @@ void find_unset_variables(const Allocation& array, const void* begin, size_t byt
                         "until it is set",
                     "byte " + std::to_string(at - array.begin) + " of " + written::describe(array));
     }
+}
+
+bool never_set(const void* begin, size_t bytes) {
+    const auto* const first = static_cast<const unsigned char*>(begin);
+    return std::all_of(first, first + bytes, [](unsigned char byte) { return byte == 0xfe; });
+}
+
+void report_unset_sums(const std::string& instruction, const char* file, int line) {
+    report_once("uninitialised variable: " + instruction + " at " + short_path(file) + ":" +
+                    std::to_string(line) + " adds to accumulators that were never set",
+                block_name() + ", " + thread_name(current_thread));
 }
 
 }  // namespace emulator

@@ -1,6 +1,8 @@
 // Values of variables that a kernel has used before it set them.
 #pragma once
 
+#include <string>
+
 #include "emulator/engine/device_memory.h"
 
 namespace emulator {
@@ -8,5 +10,9 @@ namespace emulator {
 // Reports the instructions that have stored such a value in these bytes of an array, which are
 // copied to the host.
 void find_unset_variables(const Allocation& array, const void* begin, size_t bytes);
+// Whether variables that are these bytes hold such values.
+bool never_set(const void* begin, size_t bytes);
+// Reports that the current thread adds products to such accumulators.
+void report_unset_sums(const std::string& instruction, const char* file, int line);
 
 }  // namespace emulator

@@ -17,6 +17,7 @@
 #include "emulator/engine/settings.h"
 #include "emulator/engine/shared_window.h"
 #include "emulator/engine/threads.h"
+#include "emulator/engine/unset_variables.h"
 #include "emulator/hopper/tensor_loads.h"
 #include "emulator/hopper/warpgroups.h"
 #include "emulator/hopper/wgmma_operands.h"
@@ -265,6 +266,8 @@ void wgmma(const WarpCall& call) {
     if (!warp.fenced || (!is_new && d.pending == 0 && !holds(d, d.seen.data())))
         refuse(warp.fenced ? "no wgmma_fence() since the accumulators were written"
                            : "no wgmma_fence() before the first one");
+    if (mine.accumulate && never_set(mine.d, mine.n * sizeof *mine.d))
+        report_unset_sums("wgmma", call.file, call.line);
     if (d.pending++ == 0) each_register(d, [&](float& x, int i) { d.results[i] = x; });
     each_register(d, [](float& x, int) { x = __builtin_bit_cast(float, kPoison); });
 

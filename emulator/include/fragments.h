@@ -70,6 +70,9 @@ void tensor_core_multiply(tensor_core::Type type, const WarpCall* in_half, int m
                           const float* a, int a_row, int a_k, const float* b, int b_k, float* d,
                           int d_row);
 
+// Reports a product that adds to accumulators that were never set: lane 0's.
+void check_sums(const char* instruction, const void* sums, size_t bytes, const WarpCall& call);
+
 // Records a product: lane 0's registers that hold A and B, and their bytes.
 void note_product(const void* a, int a_bytes, const void* b, int b_bytes);
 

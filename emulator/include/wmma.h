@@ -194,6 +194,7 @@ EMULATOR_UNTRACED void multiply(const WarpCall& call, FragmentKind& kind_a, Frag
     gather<T>(call, kind_a, &ProductCall::a, a);
     gather<T>(call, kind_b, &ProductCall::b, b);
     gather<C>(call, kind_c, &ProductCall::c, sum);
+    check_sums("mma_sync", first.c, kind_c.elements * kind_c.bytes, call);
     note_product(first.a, kind_a.distinct * kind_a.bytes, first.b, kind_b.distinct * kind_b.bytes);
     if (std::is_same_v<T, b1> && first.operation == experimental::bmmaBitOpAND &&
         architecture() < 80)

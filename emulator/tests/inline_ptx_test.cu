@@ -518,6 +518,30 @@ TEST_F(InlinePtx, Barriers) {
     });
 }
 
+__global__ void unset_sums(bool in_half, float* out) {
+    unsigned h[2];
+    float f[4];
+    if (in_half)
+        asm volatile(  // @half
+            "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %2}, {%2}, {%0, %1};"
+            : "+r"(h[0]), "+r"(h[1])
+            : "r"(0));
+    else
+        asm volatile(  // @float
+            "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %4}, {%4}, "
+            "{%0, %1, %2, %3};"
+            : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3])
+            : "r"(0));
+    out[threadIdx.x] = in_half ? float(h[0]) : f[0];
+}
+TEST_F(InlinePtx, AccumulatorsThatWereNeverSet) {
+    Device<float> out(32, 0.f);
+    unset_sums<<<1, 32>>>(true, out.data);
+    expect_some({"at @half adds to accumulators that were never set"});
+    unset_sums<<<1, 32>>>(false, out.data);
+    expect_some({"at @float adds to accumulators that were never set"});
+}
+
 // Operands that stand in a macro, or among a macro's arguments.
 #define OF_ALL(instruction, ...) asm(instruction " %0, %1, %2;" : "=r"(*out++) : __VA_ARGS__)
 #define PAIR(a) "r"((a)[0]), "r"((a)[1])

@@ -26,6 +26,7 @@ enum Mistake {
     kLaneDiffers,
     kNoDescriptor,
     kPastTheEnd,
+    kNeverSet,
 };
 constexpr int kN = 64, kSteps = 4;  // 64 x 64 x 64
 
@@ -45,7 +46,8 @@ __global__ void __launch_bounds__(128) multiply(Mistake mistake, float* out) {
     if (mistake == kPastTheEnd) b = ptx::wgmma_descriptor(B, 128, 64 + 1);
     float d[kN / 16][8];
     for (auto& row : d)
-        for (float& x : row) x = 0;
+        for (float& x : row)
+            if (mistake != kNeverSet) x = 0;
     if (mistake != kNoFence) ptx::wgmma_fence();
     for (int k = 0; k < kSteps; ++k) {
         if (mistake == kWarpElsewhere && warp == 1 && k == 1)
@@ -91,6 +93,7 @@ TEST_F(Wgmma, Mistakes) {
         {kNoBarrier, race("shared", "@fill writes", "@multiply reads")},
         {kNoFence, {"wgmma: no wgmma_fence() before the first one at @multiply"}},
         {kNoFenceAfterZeros, {"wgmma: no wgmma_fence() since..were written at @again"}},
+        {kNeverSet, {"wgmma at @multiply adds to accumulators that were never set"}},
         {kNoCommit, no_wait},
         {kNoWait, no_wait},
         {kWaitTooLittle, no_wait},

@@ -2,9 +2,12 @@
 
 #include "emulator/include/fragments.h"
 
+#include <algorithm>
+
 #include "emulator/engine/accesses.h"
 #include "emulator/engine/settings.h"
 #include "emulator/engine/threads.h"
+#include "emulator/engine/unset_variables.h"
 #include "emulator/include/common/ptx/ptx.cuh"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/record.h"
@@ -308,6 +311,20 @@ const MmaShape kM8n8k4_float = {"mma.m8n8k4", 70, 8, 8, 4, 4, 2,
     {'C', "m1 n2 -  -  m4", "n1 m2 n4"}};
 // clang-format on
 
+void check_sums(const char* instruction, const void* sums, size_t bytes, const WarpCall& call) {
+    if (never_set(sums, bytes)) report_unset_sums(instruction, call.file, call.line);
+}
+template <class Number>
+static void check_sums(const MmaCall<Number>& lane, int count, const WarpCall& call) {
+    if constexpr (std::is_same_v<Number, float>)
+        if (lane.half_sums) {
+            half sums[8];
+            std::copy_n(lane.d, count, sums);
+            return check_sums(lane.shape->name, sums, count * sizeof *sums, call);
+        }
+    check_sums(lane.shape->name, lane.d, count * sizeof *lane.d, call);
+}
+
 // Sums for which tensor_core.h has no rules are of the type Number, in the order of k: those of
 // integers and doubles, and those of m8n8k4, which sm_80 and later carry out by FFMA.
 template <class Number>
@@ -323,6 +340,7 @@ void mma(const WarpCall& call) {
     const MmaShape& shape = *of_lane[0]->shape;
     require(shape.since, shape.name, call.file, call.line);
     const int lanes = 32 / shape.groups;
+    check_sums(*of_lane[0], shape.m * shape.n / lanes, call);
     note_product(of_lane[0]->registers_a, shape.m * shape.k / lanes * shape.element,
                  of_lane[0]->registers_b, shape.k * shape.n / lanes * shape.element);
     for (int group = 0; group < shape.groups; ++group) {

@@ -17,9 +17,9 @@ __global__ void multiply(int N, int K, const half* A, const half* B, float* C) {
     for (int k = 0; k < K; k += 16) {
         wmma::load_matrix_sync(a, A + row * K + k, K);
         wmma::load_matrix_sync(b, B + k * N + col, N);
-        wmma::mma_sync(c, a, b, c);
+        wmma::mma_sync(c, a, b, c);  // <- here
     }
-    wmma::store_matrix_sync(C + row * N + col, c, N, wmma::mem_row_major);  // <- here
+    wmma::store_matrix_sync(C + row * N + col, c, N, wmma::mem_row_major);
 }
 void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
     multiply<<<dim3(N / 16, M / 16), 32>>>(N, K, A, B, C);
