@@ -66,6 +66,8 @@ struct Warp {
     std::map<float*, Accumulators> accumulators;  // by lane 0's
     unsigned groups = 0;  // committed
     bool fenced = false;  // ever
+    Call waited{};  // the last wgmma_wait_group(), and the groups that it leaves
+    unsigned left = 0;
     size_t calls = 0;
     std::vector<uint32_t> clocks;  // by call: the clock of its reads; 0: not traced yet
 } warps[kMaxThreads / 32];
@@ -219,6 +221,14 @@ void compare_with_box(const std::string& name, const Operand& operand, unsigned 
                         " from one group of eight rows to the next");
 }
 
+// Why a wgmma may not have been waited for.
+std::string reason(const Warp& warp) {
+    if (warp.in_flight.front().group == warp.groups) return ": no wgmma_commit_group() follows it";
+    if (warp.left == 0) return "";
+    return ": the one at " + site_name(warp.waited) + " leaves the last " +
+           (warp.left == 1 ? "group" : std::to_string(warp.left) + " groups") + " in flight";
+}
+
 const WgmmaCall& call_of(const WarpCall& call, int lane) {
     return *static_cast<const WgmmaCall*>(call.arguments[lane]);
 }
@@ -321,6 +331,8 @@ void wgmma_wait_group(const WarpCall& call) {
     check_untouched(warp, call.file, call.line);
     record::collective = nullptr;  // wgmma_wait_for_warps() has recorded the wait
     make_progress(warp);
+    warp.waited = {call.file, call.line, 0};
+    warp.left = pending;
     const size_t done = covered(warp, pending);
     const unsigned first = first_of_warpgroup(number);
     for (unsigned w = first; done && w < first + 4; ++w) {
@@ -356,9 +368,9 @@ void end_block() {
     for (unsigned w = 0; w < (run.threads + 31) / 32; ++w) {
         const unsigned first = first_of_warpgroup(w);
         if (!warps[w].in_flight.empty())
-            report_problem("the block ends, and no wgmma_wait_group() of warp " +
-                           std::to_string(w) + " covers the wgmma at " +
-                           site_name(warps[w].in_flight.front().site) + " (" + block_name() + ")");
+            report_once("the block ends, and no wgmma_wait_group() covers the wgmma at " +
+                            site_name(warps[w].in_flight.front().site) + reason(warps[w]),
+                        block_name() + ", warp " + std::to_string(w));
         if (warps[w].calls != warps[first].calls)
             report_problem("the block ends, and warp " + std::to_string(w) + " has called wgmma " +
                            std::to_string(warps[w].calls) + " times, warp " +

@@ -2,7 +2,7 @@
 // Seen: hopper
 // Cause: the accumulators are read before wgmma_wait_group<0>() has waited for the last group.
 // Source: https://github.com/NVIDIA/Fuser/pull/3573
-// Says: no wgmma_wait_group() of warp 0 covers the wgmma
+// Says: no wgmma_wait_group() covers the wgmma
 #define MULTIPLES 64, 64, 64
 #include "common/ptx/hopper.cuh"
 #include "common/tensor_map.h"
