@@ -11,7 +11,10 @@ namespace {
 
 // A stack has 128 KiB, of which only touched pages exist. The inaccessible gap below it is so large
 // that a large local array does not reach another thread's stack.
-constexpr size_t kStackBytes = 128 * 1024, kStride = 1024 * 1024;
+// Stacks at multiples of a power of two would compete for the same few lines of the processor's
+// caches and of its TLB, and a thousand threads that take turns would miss them each time. So the
+// stride has an odd number of pages, and the stacks of 16 neighbours begin at different lines.
+constexpr size_t kPage = 4096, kStackBytes = 32 * kPage, kStride = 257 * kPage;
 
 std::runtime_error no_stacks() {
     return std::runtime_error(
@@ -35,8 +38,9 @@ void* reserve_stack(unsigned thread, size_t& bytes) {
     void* const end = reinterpret_cast<void*>(stacks_begin + (first_stack + thread + 1) * kStride);
     void* const begin = static_cast<char*>(end) - kStackBytes;
     if (mprotect(begin, kStackBytes, PROT_READ | PROT_WRITE) != 0) throw no_stacks();
-    bytes = kStackBytes;
-    return end;
+    const size_t shift = thread % 16 * (kPage / 16);
+    bytes = kStackBytes - shift;
+    return static_cast<char*>(end) - shift;
 }
 
 unsigned stack_owner(uintptr_t address, bool* overflow) {
