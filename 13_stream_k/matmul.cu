@@ -91,8 +91,9 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     if (warp >= kConsumers / 32) {
         if (Tile::kWarpgroups > 1) ptx::warpgroup_reg_dealloc<40>();
         if (warp > kConsumers / 32) return;
-        // All lanes compute the same addresses. Of a thread alone the compiler does not know that
-        // they are uniform, as TMA's instruction takes them, and writes a loop around each of these.
+        // All lanes compute the same addresses, and one issues the loads. For a single thread, or a
+        // lane chosen by its number, nvcc writes a loop around each load, which makes the addresses
+        // uniform, as TMA's instruction takes them.
         const bool issues = ptx::elect_sync();
         typename Shared::Pipeline::Position stage;
         stage.parity = 1;
@@ -219,8 +220,9 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 }
 
 // C = the sums of all slices, added in the order of k. C has `count` elements, and the sums of the
-// next slice lie `stride` elements further on, a multiple of 4. kWide: count is one, too. The kernel
-// may be launched while the one before still runs, for whose end it waits.
+// next slice lie `stride` elements further on, a multiple of 4. kWide: count is one, too. Blocks may
+// come to the SMs when those of the kernel before have returned, and wait until its writes are
+// visible.
 template <bool kWide>
 __global__ void add_slices(const float* sums, int slices, size_t stride, size_t count, float* C) {
     const size_t i = 4 * (blockIdx.x * size_t(blockDim.x) + threadIdx.x);
@@ -239,8 +241,8 @@ __global__ void add_slices(const float* sums, int slices, size_t stride, size_t 
     store4<kWide>(C + i, total, valid);
 }
 
-// Adds the slices, where launch() has stored them. Programmatic stream serialization: the kernel is
-// on the SMs when the one before it ends.
+// Adds the slices, where launch() has stored them. Programmatic stream serialization: blocks may
+// come to the SMs before the kernel before has ended.
 void launch_add_slices(const float* sums, int slices, size_t stride, size_t count, float* C) {
     cudaLaunchAttribute early = {};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
