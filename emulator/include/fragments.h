@@ -70,6 +70,14 @@ void tensor_core_multiply(tensor_core::Type type, const WarpCall* in_half, int m
                           const float* a, int a_row, int a_k, const float* b, int b_k, float* d,
                           int d_row);
 
+// A sum with one more product where tensor_core.h has no rule: fused for doubles (PTX ISA, mma), and
+// for the floats of m8n8k4, which sm_80 and later compute by FFMA. Integers may wrap.
+template <class Sum, class Operand>
+EMULATOR_UNTRACED Sum multiply_add(Operand a, Operand b, Sum sum) {
+    if constexpr (std::is_floating_point_v<Sum>) return std::fma(a, b, sum);
+    else return sum + a * b;
+}
+
 // Reports a product that adds to accumulators that were never set: lane 0's.
 void check_sums(const char* instruction, const void* sums, size_t bytes, const WarpCall& call);
 

@@ -147,8 +147,7 @@ template <class T, class Sum, class Operand>
 __forceinline__ Sum add_product(Sum sum, Operand a, Operand b, experimental::bmmaBitOp operation) {
     if constexpr (std::is_same_v<T, b1>)
         return sum + __popc(operation == experimental::bmmaBitOpXOR ? a ^ b : a & b);
-    else if constexpr (std::is_same_v<T, double>) return std::fma(a, b, sum);
-    else if constexpr (Element<T>::packed == 1) return sum + a * b;
+    else if constexpr (Element<T>::packed == 1) return multiply_add(a, b, sum);
     else {
         // Shifts each 4 bits to the top and down again, which keeps the sign of an int.
         for (int up = 28; up >= 0; up -= 4)

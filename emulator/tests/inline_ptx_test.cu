@@ -469,6 +469,16 @@ __global__ void bytes_and_tf32(int* of_bytes, float* of_tf32) {
     }
 }
 
+// Every element of D is the sum of x * x, three products that are 0, and C's -x * x, which is rounded.
+__global__ void doubles(double x, double* d) {
+    const double a = threadIdx.x % 4 == 0 ? x : 0;  // the lane has k = threadIdx.x % 4
+    double sums[2] = {-(x * x), -(x * x)};
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+                 : "+d"(sums[0]), "+d"(sums[1])
+                 : "d"(a), "d"(x));
+    for (int i = 0; i < 2; ++i) d[2 * threadIdx.x + i] = sums[i];
+}
+
 TEST_F(InlinePtx, MatrixInstructions) {
     std::vector<half> a(256), b(128);
     for (int i = 0; i < 256; ++i) a[i] = half(i % 7 - 3);
@@ -495,6 +505,14 @@ TEST_F(InlinePtx, MatrixInstructions) {
         EXPECT_EQ(tf32.host(), of_tf32);
         expect_silence();
     });
+}
+
+TEST_F(InlinePtx, ProductsOfDoublesAreFused) {
+    const double x = 1 + 0x1p-30;  // x * x takes 61 bits, of which a double keeps 53
+    Device<double> d(64);
+    doubles<<<1, 32>>>(x, d.data);
+    EXPECT_EQ(d.host(), std::vector<double>(64, 0x1p-60));
+    expect_silence();
 }
 
 __global__ void barriers(bool complete, int* out) {

@@ -325,8 +325,8 @@ static void check_sums(const MmaCall<Number>& lane, int count, const WarpCall& c
     check_sums(lane.shape->name, lane.d, count * sizeof *lane.d, call);
 }
 
-// Sums for which tensor_core.h has no rules are of the type Number, in the order of k: those of
-// integers and doubles, and those of m8n8k4, which sm_80 and later carry out by FFMA.
+// Accumulates in Number, k ascending, where tensor_core.h has no rule: integers, doubles, and the
+// m8n8k4 of sm_80 and later (multiply_add).
 template <class Number>
 void mma(const WarpCall& call) {
     using Call = MmaCall<Number>;
@@ -364,7 +364,8 @@ void mma(const WarpCall& call) {
         if (!added)
             for (int row = 0; row < shape.m; ++row)
                 for (int k = 0; k < shape.k; ++k)
-                    for (int col = 0; col < shape.n; ++col) d[row][col] += a[row][k] * b[k][col];
+                    for (int col = 0; col < shape.n; ++col)
+                        d[row][col] = multiply_add(a[row][k], b[k][col], d[row][col]);
         each(shape.d, shape.m * shape.n, &Call::d,
              [&](Number& x, Place p) { x = d[p.row][p.col]; });
     }
