@@ -66,11 +66,12 @@ inline __device__ float scaled(float x, int exponent) {
 }
 
 // The floats of a k-tile that a lane splits: of two adjacent columns of B, those of the rows
-// 16 s + 8 h + 2t + e, at [s][h][e].
+// 16 s + 8 h + 2 (lane % 4) + e, at [s][h][e].
 using Floats = float2[4][2][2];
 
 // Loads them, and finds the exponent of each column's scale: the largest of the k-tile then is at
-// least 2^14 and less than 2^15, of subnormal floats smaller.
+// least 2^14 and less than 2^15, or smaller if it was below 2^-113. The exponent is 127 for zeros,
+// and -114 for an infinity.
 inline __device__ void load_columns(const float (&rows)[kTileK][32], int col, Floats& x,
                                     int (&exponents)[2]) {
     const int t = threadIdx.x % 4;
@@ -104,7 +105,7 @@ inline __device__ void split_in_registers(const Floats& x, const int (&exponents
         const float2 back = __half22float2(high);
         const half2 difference = __float22half2_rn({two.x - back.x, two.y - back.y});
         hi[s][2 * h + c] = high;
-        lo[s][2 * h + c] = __hmin2(difference, __float2half2_rn(8));  // of infinities 8, not NaN
+        lo[s][2 * h + c] = __hmin2(difference, __float2half2_rn(8));  // NaN becomes 8
     }
 }
 
