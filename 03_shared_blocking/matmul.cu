@@ -1,5 +1,5 @@
-// The 256 threads of a block load their operands into shared memory together. Each element comes
-// from global memory once instead of 16 times: 32 flop per byte instead of 2.
+// The 256 threads of a block load their operands into shared memory together. A block loads each of
+// its elements from global memory once instead of 16 times: 32 flop per byte instead of 2.
 //
 //                    B  K x N
 //                    . [== 128 ==] .     a row of B's tile -> Bs

@@ -335,7 +335,8 @@ def said(page):
 
 
 def test_banks(shown):
-    """A chapter's preset costs what the emulator counted for the costliest request of its kind. Wavefronts and strides
+    """A chapter's preset costs what the emulator counted for the costliest request of its kind. A pad changes nothing
+    where 03's Bs, which is a single row, is read, and the task is done only if the pad does it. Wavefronts and strides
     can be changed by button, key and click; the bar of each stride is as high as its number of wavefronts."""
     page = shown("banks.html")
     for place, step, kind in (
@@ -347,6 +348,14 @@ def test_banks(shown):
         requests = {site for site, (what, _, _, wide) in enumerate(record["sites"]) if (what, wide) == (kind, width)}
         events = [event for warp in record["blocks"][0]["warps"] for event in warp if event[0] in requests]
         assert said(page) == max([cost, least] for _, cost, least, *_ in events), place
+        assert ask(page, "find('#task').classList.contains('done')") is (place == "padded"), place
+    one_row, = (array for array in record_of("03_shared_blocking")["arrays"] if array["name"] == "Bs")
+    assert ask(page, "rowOf({ who: 16 })") == one_row["bytes"] / 4
+    for place in ("bs", "wide"):
+        go(page, place)
+        before = said(page)
+        assert ask(page, "[4, 8].every(pad => (set({ pad }), !find('#task').classList.contains('done')))")
+        assert said(page) == before, place
     go(page, "wide")
     for button, nth, lanes in (("next", "1", [0, 1, 2, 3]), ("next", "2", [4, 5, 6, 7]), ("back", "1", [0, 1, 2, 3])):
         click(page, f"#{button}")
