@@ -264,7 +264,8 @@ def test_pipeline(shown):
     """At every setting each k-tile is done when a formula says: a stage is used again after a load and its products, or
     after the products of all stages, whichever is later. Its stage and parity are those that the kernel counts."""
     settings = [*itertools.product(range(1, 9), range(1, 15), range(1, 9))]
-    found = ask(shown("pipeline.html"), f"""{json.dumps(settings)}.map(([stages, latency, compute]) =>
+    page = shown("pipeline.html")
+    found = ask(page, f"""{json.dumps(settings)}.map(([stages, latency, compute]) =>
         pipelineOf({{ stages, latency, compute }}, 20).map(each => [each.done, each.stage, each.parity]))""")
     for (stages, latency, compute), tiles in zip(settings, found):
         again = max(latency + compute, stages * compute)
@@ -274,6 +275,20 @@ def test_pipeline(shown):
             assert each == [done, stage, parity], (stages, latency, compute, tile)
             stage = (stage + 1) % stages
             parity ^= stage == 0
+    # The task is done with the fewest stages that hide a load, if a block has room for them. With half or a quarter of
+    # the k-tile a load takes as long, and the products less.
+    settings = [*itertools.product(range(1, 15), range(1, 9))]
+    found = ask(page, f"""{json.dumps(settings)}.map(([latency, compute]) => {{
+        const waits = (stages, part) => pipelineOf({{ stages, latency: latency * part, compute }}, 200).some(
+            (each, i, all) => i && each.begun > all[i - 1].done);
+        const fewest = part => Array.from({{ length: 64 }}, (_, i) => i + 1).find(stages => !waits(stages, part));
+        const done = [1, 2, 3, 4, 5, 6, 7, 8].filter(stages => solved({{ stages, latency, compute }}));
+        return [[1, 2, 4].map(fewest), done, smallerOf({{ latency, compute }})];
+    }})""")
+    for setting, ((whole, half, quarter), done, small) in zip(settings, found, strict=True):
+        assert done == ([whole] if whole * 48 <= 227 else []), setting
+        depth, stages = (32, half) if half * 24 <= 227 else (16, quarter)
+        assert small == {"depth": depth, "stages": stages, "kib": stages * 48 * depth / 64}, setting
 
 
 def test_barrier(shown):
