@@ -258,9 +258,9 @@ def test_another_line_in_a_source_changes_the_page(tmp_path):
 
 @pytest.mark.parametrize("marker, said", [
     ("code", "takes code FILE"), ("code kernel.cu", "takes code FILE"), ('code kernel.cu "first"', "takes code FILE"),
-    ('code other.cu from "a"', "other.cu is no file"),
-    (f'code {ROOT}/01_naive/matmul.cu from "a"', "matmul.cu is no file"),
-    ('code README.md from "None"', "README.md is no file"),
+    ('code other.cu from "a"', "other.cu is not a file"),
+    (f'code {ROOT}/01_naive/matmul.cu from "a"', "matmul.cu is not a file"),
+    ('code README.md from "None"', "README.md is not a file"),
     ('code kernel.cu from "third"', 'no line of the file has "third"'),
     ('code kernel.cu from "C[i]" to "third"', 'from "C[i]" on has "third"'),
     ('code kernel.cu from "__syncthreads"', "lines 7, 18 of the file"),

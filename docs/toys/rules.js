@@ -3,7 +3,7 @@
 
 const SECTOR = 32, LINE = 128, BANKS = 32, WORD = 4;
 
-// event: { addresses (of each lane, or null), width (bytes a lane), store, to (where in shared memory a copy goes, or null) }
+// event: { addresses (of each lane, or null), width (bytes per lane), store, to (where in shared memory a copy goes, or null) }
 
 // The 32-byte pieces of global memory that a request touches, each with its lanes, and how many the emulator counts. A copy of 16
 // bytes bypasses L1: of each line of 128 bytes it asks once for each sector of shared memory that the line goes to.
@@ -20,7 +20,7 @@ function sectorsOf(event) {
   return { sectors, count: asked.size || sectors.size };
 }
 
-// Into how many groups of lanes a request to shared memory falls. 128 bytes are served at a time: a whole warp of 4 bytes a lane,
+// Into how many groups of lanes a request to shared memory falls. 128 bytes are served at a time: a whole warp of 4 bytes per lane,
 // half a warp of 8, a quarter of 16. Two groups of a load go together if pairs of lanes all through the warp access the same bytes:
 // lanes 0 and 1, 2 and 3, ..., or else lanes 0 and 2, 1 and 3, ...
 function groupsOf({ addresses, width, store }) {
@@ -139,8 +139,8 @@ function pipelineOf({ stages, latency, compute }, tiles) {
 
 // What the warps of one scheduler of an SM do, two of each block, in cycles: of each warp { kind, from, to, tile }. At each k-tile a
 // block loads and multiplies `depth` values of k, 64 cycles each; then its warps wait for one another at a barrier. With one buffer the
-// next load begins after that barrier, with two it is under way during the products before. The warp
-// that has been ready for longest multiplies.
+// next load begins after that barrier, with two it is in flight during the products before. The warp that
+// has been ready for longest multiplies.
 const MULTIPLY = 64, WARPS_OF_BLOCK = 2;
 function barrierTimeline({ blocks, depth, buffers, latency }, until) {
   const warps = Array.from({ length: blocks * WARPS_OF_BLOCK }, (_, i) =>

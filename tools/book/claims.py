@@ -62,7 +62,7 @@ def rows_of(path):
         parts = [" ".join(part.split()) for part in line.split("\\\n")]
         head = re.fullmatch(r"- (?:<a .*></a>)?\*\*(\d+[a-z]?)\*\* · \*([^*]+)\* · (.*?)(?: → (.*))?", parts[0])
         if not head or len(parts) != 3 - (head[2] in NOT_RUN) or bool(head[4]) != (head[2] in WRONG):
-            raise InvalidInput(f"{path}: this is no row: {line}")
+            raise InvalidInput(f"{path}: this is not a row: {line}")
         rows.append(Row(path, text.split("\n")[0][2:], heading, *head.groups(""), *["", *parts[1:]][-2:]))
     return rows
 

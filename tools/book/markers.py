@@ -15,7 +15,7 @@ class Head(str):
 
 
 class Sentence(str):
-    """A line that is no row of a table."""
+    """A line that is not a row of a table."""
 
 
 def markdown(items):

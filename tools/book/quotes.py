@@ -90,7 +90,8 @@ def quoted(words, page, root):
             raise ValueError(TAKES)
         in_tree = file.resolve().is_relative_to(root.resolve())
         if not in_tree or not file.is_file() or file.suffix not in LANGUAGES_OF_CODE:
-            raise ValueError(f"{parsed[1]} is no file of the tree that ends in {', '.join(LANGUAGES_OF_CODE)}; {TAKES}")
+            endings = ", ".join(LANGUAGES_OF_CODE)
+            raise ValueError(f"{parsed[1]} is not a file of the tree that ends in {endings}; {TAKES}")
         lines = source_lines(file)
         found = pieces(lines, parsed[2], re.findall(PIECE, parsed[3]))
         if (count := sum(last + 1 - first for first, last in found)) > MAX_LINES:

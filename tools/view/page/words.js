@@ -25,7 +25,7 @@ const WORDS = {
   noLine: ["line unknown", "行は不明", "行号未知"],
   idle: ["Warp {warp} accesses nothing: its threads return at once.", "ワープ {warp} は何にもアクセスしません。スレッドがすぐに return するためです。",
     "warp {warp} 什么也不访问：它的线程立即返回。"],
-  request: [", {width} bytes a lane, {lanes}: {cost}", "、1 レーンあたり {width} バイト、{lanes}: {cost}", "，每通道 {width} 字节，{lanes}：{cost}"],
+  request: [", {width} bytes per lane, {lanes}: {cost}", "、1 レーンあたり {width} バイト、{lanes}: {cost}", "，每通道 {width} 字节，{lanes}：{cost}"],
   atBest: [", {best} at best", " (最少 {best})", "（最少 {best}）"],
   laneNamed: ["lane {lane}", "レーン {lane}", "通道 {lane}"],
   noPart: [" takes no part", " は参加しません", " 不参与"],
