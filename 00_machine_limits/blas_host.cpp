@@ -1,7 +1,7 @@
 // 00_machine_limits/blas_host: what OpenBLAS reaches on the CPU, in FP64 and FP32, against the size of
 // square matrices. library_curves does the same with cuBLAS on a GPU.
 //
-// Alone:    g++ -std=c++17 -O2 -I. 00_machine_limits/blas_host.cpp common/*.cpp -o 00_machine_limits/blas_host -ldl
+// Build:    g++ -std=c++17 -O2 -I. 00_machine_limits/blas_host.cpp common/*.cpp -o 00_machine_limits/blas_host -ldl
 // Articles: "CUDA Python 3: matrix product" (Zenn), section 4.3 (NumPy's product)
 #include "00_machine_limits/blas.h"
 #include "common/benchmark.h"

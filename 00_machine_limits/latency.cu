@@ -1,8 +1,9 @@
 // 00_machine_limits/latency: how many cycles a load and an instruction take before the next one can
-// use the result, and how many bytes per clock L1 delivers. One thread follows pointers, or computes
-// in a chain, between two readings of its SM's clock.
+// use the result, and how many bytes per clock L1 delivers. For a latency one thread follows
+// pointers, or computes in a chain, between two readings of its SM's clock; for L1's bandwidth 1024
+// threads load.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/latency.cu common/*.cu common/*.cpp -o 00_machine_limits/latency -lcublas -lcublasLt
+// Build:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/latency.cu common/*.cu common/*.cpp -o 00_machine_limits/latency -lcublas -lcublasLt
 // Articles: the Mynavi report on Volta: L1 of 28 cycles and 108 bytes per clock; instructions of 4
 //           cycles, of 6 on Pascal, whose IMAD takes some 86 (it has to be emulated). The columns
 //           volta and pascal are these, quoted.
@@ -25,7 +26,7 @@
 
 using Chains = std::tuple<Ffma, Fadd, Iadd, Imad, MulLo64, Dfma, Hfma2, Mufu>;
 constexpr int kBandwidthBytes = 2 * kChunk;
-constexpr size_t kMostBytes = kEmulated ? 1 << 20 : 1 << 30;
+constexpr size_t kMaxBytes = kEmulated ? 1 << 20 : 1 << 30;
 
 // Throws Failure(kWrongResult) unless `good`.
 template <class... Values>
@@ -33,8 +34,7 @@ void demand(bool good, const char* pattern, Values... values) {
     if (!good) throw Failure(kWrongResult, format(pattern, values...));
 }
 
-// Prefers L1 in the memory of an SM that L1 and shared memory divide. The kernel uses no shared
-// memory.
+// Sets the shared-memory carveout to 0, so that L1 gets the most of the unified memory.
 template <class Kernel>
 void prefer_l1(Kernel* kernel) {
     check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 0),
@@ -105,8 +105,8 @@ double number_of(T x) {
     else return __low2float(x);
 }
 
-// Returns the cycles per step of a chain. The chain must end as it does on the host: bit by bit, or
-// for MUFU within its error.
+// Returns the cycles per step of a chain. The chain must end as it does on the host: bit for bit,
+// or for MUFU within its error.
 template <class Op, class T = typename Op::T>
 float run_chain(int rounds) {
     const std::vector<T> operands = {value_of<T>(Op::kX), value_of<T>(Op::kY), value_of<T>(Op::kZ)};
@@ -117,7 +117,7 @@ float run_chain(int rounds) {
         Op::step(x, y, operands[2], step);
     }
     demand(std::memcmp(&x, &before, sizeof x) != 0,
-           "%s: its last step changes nothing; one missing would not be seen", Op::kName);
+           "%s: its last step changes nothing; a missing step would go undetected", Op::kName);
     DeviceArray<T> operands_device(3);
     operands_device.upload(operands);
     const Timed<T> result = run<T>(Op::kName, Op::kOperands * sizeof(T), 0, 1, [&](auto* to) {
@@ -158,16 +158,16 @@ float run_l1(const std::vector<uint32_t>& words, int passes) {
         demand(results[thread].value == expected, "%s: thread %d adds up to %u, expected %u",
                what.c_str(), thread, results[thread].value, expected);
     }
-    long long most = 0;
-    for (const auto& each : results) most = std::max(most, each.cycles);
-    return float(most) / (uint64_t(passes) * kChunk / sizeof(Load) / 32);
+    long long max_cycles = 0;
+    for (const auto& each : results) max_cycles = std::max(max_cycles, each.cycles);
+    return float(max_cycles) / (uint64_t(passes) * kChunk / sizeof(Load) / 32);
 }
 
 void verify(Line* lines, const std::vector<uint32_t>& words) {
     for (const size_t bytes : {4 << 10, 32 << 10, 1 << 20}) {
         Chase chase(bytes, lines);
         for (const int first : {0, 1, chase.count() / 2})
-            chase.walk(first, chase.count() - 1 - first);  // every element but one
+            chase.walk(first, chase.count() - 1 - first);  // loads all elements but the last
     }
     walk_shared(kSharedWords - 1);
     std::apply([](auto... op) { (run_chain<decltype(op)>(1), ...); }, Chains());
@@ -193,8 +193,8 @@ struct Timing {
 
     void all(Line* lines, const std::vector<uint32_t>& words) {
         std::printf(
-            "Cycles per dependent load or instruction, or where L1's bandwidth is measured per "
-            "load by a warp: median,\nleast and most of %d.\n",
+            "Cycles per dependent load or instruction: median, min and max of %d.\n"
+            "In the rows of L1's bandwidth they are cycles per load by a warp.\n",
             repeat);
         operands.upload({1, 1, 1});
         time_loads(lines);
@@ -206,7 +206,7 @@ struct Timing {
 
     // Measures a curve over working sets. Three of its points get rows of their own: L1 at 32 KiB;
     // L2 at the largest power of two that is no more than a quarter of it (L1 may still hold a few
-    // lines of that set, and where L2 is in two parts, the figure is the mean of the near and the
+    // lines of that set, and where L2 has two partitions, the figure is the mean of the near and the
     // far one); device memory at 1 GiB, where address translation (TLB misses) adds to the latency.
     void time_loads(Line* lines) {
         size_t l2_hit_bytes = kL1HitBytes;
@@ -214,7 +214,7 @@ struct Timing {
         std::map<size_t, std::vector<float>> curve;  // cycles by bytes
         for (const int kib : {160, 192, 224, 320, 384}) curve[kib << 10];  // about an H200's L1
         for (const int mib : {24, 40, 48, 56, 96}) curve[mib << 20];  // and L2
-        for (size_t bytes = 4 << 10; bytes <= kMostBytes; bytes *= 2) curve[bytes];
+        for (size_t bytes = 4 << 10; bytes <= kMaxBytes; bytes *= 2) curve[bytes];
         for (auto& [bytes, cycles] : curve) {
             progress(format("%zu KiB ...", bytes >> 10));
             Chase chase(bytes, lines);
@@ -228,7 +228,7 @@ struct Timing {
         }
         add("load", "L1 hit", kL1HitBytes, curve[kL1HitBytes], 0, "28");
         add("load", "L2 hit", l2_hit_bytes, curve[l2_hit_bytes]);
-        add("load", "device memory", kMostBytes, curve[kMostBytes]);
+        add("load", "device memory", kMaxBytes, curve[kMaxBytes]);
         add("load", "shared memory", kSharedWords * sizeof(uint32_t),
             repeated([] { return walk_shared(kSteps); }));
     }
@@ -268,8 +268,8 @@ struct Timing {
                    {"kind", kind},
                    {"bytes", bytes ? std::to_string(bytes) : "-"},
                    {"cycles", format("%.2f", t.median)},
-                   {"min_cycles", format("%.2f", t.least)},
-                   {"max_cycles", format("%.2f", t.most)},
+                   {"min_cycles", format("%.2f", t.min)},
+                   {"max_cycles", format("%.2f", t.max)},
                    {"ns", clocks.sm > 0 ? format("%.2f", t.median * 1e3 / clocks.sm) : "-"},
                    {"bytes_per_clock", bytes_each ? format("%.1f", bytes_each / t.median) : "-"},
                    {"volta", volta},
@@ -285,12 +285,14 @@ struct Timing {
 
 void measure(const BenchmarkOptions& o, [[maybe_unused]] Report& report) {
     GpuTimer timer(o.device);
-    DeviceArray<Line> lines(kMostBytes / sizeof(Line));
+    DeviceArray<Line> lines(kMaxBytes / sizeof(Line));
     std::vector<uint32_t> words(kBandwidthBytes / sizeof(uint32_t));
     std::mt19937 random(1);
     for (uint32_t& word : words) word = random();
     in_each_order([&] { verify(lines.data(), words); });
-    std::printf("Every chase visits every element once; the chains and the sums are the host's.\n");
+    std::printf(
+        "Every chase visits every element, and loads all but the last; the chains and the sums "
+        "match the host's.\n");
 #ifndef CUDA_EMULATOR
     if (!o.verify_only) Timing{timer, o.repeat, report}.all(lines.data(), words);
 #endif

@@ -2,7 +2,7 @@
 // accumulate) against the size of square matrices. The four take turns at each size. blas_host does
 // the same with OpenBLAS on the CPU.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/library_curves.cu common/*.cu common/*.cpp -o 00_machine_limits/library_curves -lcublas -lcublasLt
+// Build:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/library_curves.cu common/*.cu common/*.cpp -o 00_machine_limits/library_curves -lcublas -lcublasLt
 // Articles: the Mynavi report on Volta: its figure of cuBLAS in FP64, FP32 and mixed precision (7, 14
 //           and 70 TFLOP/s)
 #include <cublas_v2.h>

@@ -2,7 +2,7 @@
 // FP32, FP16 and tensor arithmetic. Then a kernel of adjustable arithmetic intensity verifies the
 // roofline model on both sides of the ridge point and at it. The kernels are in roofline.cuh.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/roofline.cu common/*.cu common/*.cpp -o 00_machine_limits/roofline -lcublas -lcublasLt
+// Build:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/roofline.cu common/*.cu common/*.cpp -o 00_machine_limits/roofline -lcublas -lcublasLt
 // Articles: the slides, 24 (such a sweep, on four CPUs) and 38 (bandwidth of the Fury X: 512 GB/s
 //           nominal, 392 measured, read:write 2:1). The model: Williams, Waterman, Patterson,
 //           "Roofline", Communications of the ACM 52 (4), 2009

@@ -3,7 +3,7 @@
 // sweeps for an i7-3770, an i7-4790, an i7-6500U and a Ryzen 7 3700X, but prints no figures to
 // compare with.
 //
-// Alone:    g++ -std=c++17 -O3 -march=native -fopenmp -I. 00_machine_limits/roofline_host.cpp common/*.cpp -o 00_machine_limits/roofline_host
+// Build:    g++ -std=c++17 -O3 -march=native -fopenmp -I. 00_machine_limits/roofline_host.cpp common/*.cpp -o 00_machine_limits/roofline_host
 // Articles: the slides, 24
 #include <unistd.h>
 
@@ -239,8 +239,8 @@ void measure(long long mib, int repeat, bool verify_only, Report& report) {
                     {"limit", figure(limit, "%.5g")},
                     {"percent_of_limit", percent(gflops, limit)},
                     {"median_ms", format("%.4f", times.median)},
-                    {"min_ms", format("%.4f", times.least)},
-                    {"max_ms", format("%.4f", times.most)},
+                    {"min_ms", format("%.4f", times.min)},
+                    {"max_ms", format("%.4f", times.max)},
                     {"repeats", std::to_string(repeat)},
                     {"mib", std::to_string(mib)},
                     {"cpu", cpu},

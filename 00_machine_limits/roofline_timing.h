@@ -54,8 +54,8 @@ private:
                    {"limit", figure(limit, "%.1f")},
                    {"percent_of_limit", percent(value, limit)},
                    {"median_ms", format("%.4f", times.median)},
-                   {"min_ms", format("%.4f", times.least)},
-                   {"max_ms", format("%.4f", times.most)},
+                   {"min_ms", format("%.4f", times.min)},
+                   {"max_ms", format("%.4f", times.max)},
                    {"repeats", std::to_string(repeat)}};
         add_clocks(row, clocks);
         add_cells(row, {{"cycles_per_instruction", figure(cycles, "%.3f")},

@@ -79,7 +79,7 @@ void advance(std::vector<float>& x, int steps) {
 }
 
 // `got` is the part of a result that starts at element `first`. Throws Failure(kWrongResult) unless
-// the whole is `period` over and over, bit by bit.
+// the whole is `period` over and over, bit for bit.
 template <class T>
 void check_periodic(const std::string& what, const T* got, size_t first, size_t count,
                     const std::vector<T>& period) {

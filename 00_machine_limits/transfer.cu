@@ -3,7 +3,7 @@
 // model of these times, T = 3 N^2 T_x + 2 N^3 T_gpu, stands beside them; fit.py says how well it
 // fits.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/transfer.cu common/*.cu common/*.cpp -o 00_machine_limits/transfer -lcublas -lcublasLt
+// Build:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/transfer.cu common/*.cu common/*.cpp -o 00_machine_limits/transfer -lcublas -lcublasLt
 // Articles: "CUDA Python 3: matrix product" (Zenn), section 2.3 (the model), 4.2 (the program) and 4.3
 //           (0.857 s, kernel 0.787 s)
 #include <cuda_runtime.h>

@@ -4,7 +4,7 @@
 // line only, because a line that comes back evicts another. L1 is invalidated before the next
 // launch.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/victims.cu common/*.cu common/*.cpp -o victims -lcublas -lcublasLt
+// Build:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/victims.cu common/*.cu common/*.cpp -o victims -lcublas -lcublasLt
 // Articles: the Mynavi report on Volta: its L1 is not LRU, and evicts, within a set, the line that
 //           was loaded last.
 #include <cuda_runtime.h>

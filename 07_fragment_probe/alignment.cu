@@ -4,7 +4,7 @@
 // only a run on a GPU can tell. After a misaligned access a process can no longer use the GPU, so
 // every case runs in a process of its own.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 07_fragment_probe/alignment.cu common/*.cu common/*.cpp -o alignment -lcublas -lcublasLt
+// Build:    nvcc -O3 -std=c++17 -arch=native -I. 07_fragment_probe/alignment.cu common/*.cu common/*.cpp -o alignment -lcublas -lcublasLt
 // Articles: "Tensorコアを使ってみた" asks for 128 bits of alignment, "Tensor Core加速CUDA矩阵计算" for 256.
 #include <cuda_fp16.h>
 #include <mma.h>

@@ -2,7 +2,7 @@
 // layout. They are timed first as in the article, where nothing uses what was loaded, so that the
 // compiler loads nothing, and then with every element used, at changing addresses.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 07_fragment_probe/custom_load.cu common/*.cu common/*.cpp -o 07_fragment_probe/custom_load -lcublas -lcublasLt
+// Build:    nvcc -O3 -std=c++17 -arch=native -I. 07_fragment_probe/custom_load.cu common/*.cu common/*.cpp -o 07_fragment_probe/custom_load -lcublas -lcublasLt
 // Articles: "Tensorコアを使ってみた", the section on load_matrix_sync (91 us against 77670 us for 2^30 loads)
 #include <cuda_fp16.h>
 

@@ -2,7 +2,7 @@
 // device. This is the host program: it picks a device, compiles the stages' kernels, pads the
 // matrices to whole tiles, verifies, and times by profiling events.
 //
-// Alone:    g++ -O3 -std=c++17 -I. 08_opencl_gcn/matmul.cpp common/*.cpp -o 08_opencl_gcn/matmul -lOpenCL -ldl
+// Build:    g++ -O3 -std=c++17 -I. 08_opencl_gcn/matmul.cpp common/*.cpp -o 08_opencl_gcn/matmul -lOpenCL -ldl
 // Articles: Fixstars slides 26 to 59
 #include "08_opencl_gcn/machine.h"
 #include "08_opencl_gcn/slides.h"

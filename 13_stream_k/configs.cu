@@ -3,7 +3,7 @@
 // end it says how good the model is: how much longer the chosen configurations take than the fastest
 // ones, and how far predictions are from measured times.
 //
-// Alone:    nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a -I. 13_stream_k/configs.cu common/*.cu common/*.cpp -o build/configs -lcublas -lcublasLt
+// Build:    nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a -I. 13_stream_k/configs.cu common/*.cu common/*.cpp -o build/configs -lcublas -lcublasLt
 #define main main_of_stage  // the stage's file has the configurations and the model
 #include "13_stream_k/matmul.cu"
 #undef main

@@ -2,7 +2,7 @@
 // TF32, and three of its products of halves, of which the second and the third are added to the
 // first. The time of the last one includes the passes that split A and B.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 14_fp32_accuracy/peers.cu common/*.cu common/*.cpp -o build/peers -lcublas -lcublasLt
+// Build:    nvcc -O3 -std=c++17 -arch=native -I. 14_fp32_accuracy/peers.cu common/*.cu common/*.cpp -o build/peers -lcublas -lcublasLt
 #include <cuda_fp16.h>
 
 #include <algorithm>

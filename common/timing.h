@@ -11,7 +11,7 @@
 #include "common/table.h"
 
 struct Times {
-    double median, least, most;  // milliseconds
+    double median, min, max;  // milliseconds
 };
 inline Times summarize(std::vector<float> ms) {
     std::sort(ms.begin(), ms.end());
@@ -23,8 +23,8 @@ inline Times summarize(std::vector<float> ms) {
 inline void add_times(Row& row, const Times& times, double flop, double peak) {
     const double gflops = flop / times.median * 1e-6;
     add_cells(row, {{"median_ms", format("%.4f", times.median)},
-                    {"min_ms", format("%.4f", times.least)},
-                    {"max_ms", format("%.4f", times.most)},
+                    {"min_ms", format("%.4f", times.min)},
+                    {"max_ms", format("%.4f", times.max)},
                     {"gflops", format("%.0f", gflops)},
                     {"percent_of_peak", percent(gflops, peak)}});
 }

@@ -2,7 +2,7 @@
 // every layout that the type allows, compared exactly with the host; on a GPU also what a product
 // costs in a chain where each needs the one before.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 06_wmma/tests/types.cu common/*.cu common/*.cpp -o 06_wmma/types -lcublas -lcublasLt
+// Build:    nvcc -O3 -std=c++17 -arch=native -I. 06_wmma/tests/types.cu common/*.cu common/*.cpp -o 06_wmma/types -lcublas -lcublasLt
 // Articles: "Tensorコアを使ってみた", "nvcuda::wmma::fragment構造体" (half in three shapes: all there was
 //           in CUDA 9); "Tensor Core加速CUDA矩阵计算", sections 2 to 4 (bf16, tf32, double, sub-byte)
 //           and 6 (the table of types)
