@@ -1,4 +1,4 @@
-"""The emulator is a library of its own, which needs nothing but its folder."""
+"""The emulator is a self-contained library, which needs only its folder of the repository."""
 import json
 import shutil
 
@@ -12,8 +12,8 @@ def named(build):
     return {test["name"] for test in listed if test["name"].startswith("emulator.")}
 
 
-def test_has_its_tests(tmp_path):
-    """It has its tests when configured in a folder of another name, outside the repository."""
+def test_registers_its_tests(tmp_path):
+    """A copy outside the repository, in a folder of another name, registers the same tests."""
     if not named(BUILD):
         pytest.skip("the emulator is not built here")
     shutil.copytree(ROOT / "emulator", tmp_path / "copy")
@@ -23,7 +23,7 @@ def test_has_its_tests(tmp_path):
 
 
 def test_includes_nothing_of_the_repository():
-    """By ninja's log of all files from which its library and its tests were compiled."""
+    """Ninja's dependency log (.ninja_deps) lists every file from which the library and its tests were compiled."""
     objects, outside = 0, {}
     for line in call("ninja", "-C", BUILD, "-t", "deps").stdout.splitlines():
         if line and line[0] != " ":

@@ -1,4 +1,4 @@
-"""./test: builds and installs what the chosen tests need, and lets ctest run them."""
+"""./test: builds and installs what the chosen tests need, and runs them with ctest."""
 import build
 import packages
 import process
@@ -14,8 +14,8 @@ OPTIONS = "-R -E -L -LE -I --repeat --output-junit"
 
 
 def chosen_tests(options):
-    """The names of these tests, and the targets and packages that each needs, which a test carries in its environment.
-    """
+    """The names of these tests, and the targets and packages that each needs, read from NEEDS in the test's ENVIRONMENT
+    property."""
     needs = {}
     for test in build.tests_of_ctest(options):
         properties = {each["name"]: each["value"] for each in test.get("properties", [])}
@@ -57,7 +57,7 @@ def prepare(options):
         build.configure(tests=True)
         wanted = {each for its in chosen_tests(options).values() for each in its}
     targets = sorted(wanted - packages.PACKAGES.keys())
-    build.build(targets or ["harness_host"])  # "all" leaves out targets of single tests
+    build.build(targets or ["harness_host"])  # the build takes at least one target
 
 
 def run(words):
@@ -80,7 +80,7 @@ def run(words):
     build.configure(tests=True)
     tests = chosen_tests(options)
     if not tests:
-        fail(2, "no test has such a name; ./test -N lists those of ./test, ./test --all -N all")
+        fail(2, "no test has such a name; ./test -N lists those of ./test, ./test --all -N lists all")
     if given.N:  # ctest would also print which of its programs are not built
         print(*tests, f"{len(tests)} tests", sep="\n")
         return 0
@@ -88,5 +88,6 @@ def run(words):
     command = ["ctest", "--test-dir", BUILD, "--output-on-failure", "--no-tests=error", f"-j{build.CORES}"]
     code = process.call([*command, *options])
     if not every:
-        print("Injected faults, exercises, nvcc lines and the texts: ./test --all, or ./test 03 for all of a chapter")
+        print("Not run: injected faults, exercises, the builds with nvcc and the checks of the texts; "
+              "run ./test --all, or ./test 03 for all of a chapter")
     return code
