@@ -1,4 +1,4 @@
-// Bulk tensor loads: boxes on their way to shared memory. Until a load lands, its destination holds
+// Bulk tensor loads: boxes in flight to shared memory. Until a load lands, its destination holds
 // 0xff.
 
 #include "emulator/hopper/tensor_loads.h"
@@ -200,14 +200,14 @@ void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int x, int y, uint64
               caller(__builtin_return_address(0)));
 }
 
-void bulk_tensor_load(void* to, const CUtensorMap* map, const int (&at)[5], int rank,
-                      uint64_t* barrier, unsigned ranks, const char* file, int line) {
+void cp_async_bulk_tensor(void* to, const CUtensorMap* map, const int (&at)[5], int rank,
+                          uint64_t* barrier, unsigned ranks, const char* file, int line) {
     start_box(to, map, {at[0], at[1], at[2], at[3], at[4]}, rank, barrier, ranks, {file, line, 0},
               caller(__builtin_return_address(0)));
 }
 
-void bulk_load(void* to, const void* from, unsigned bytes, uint64_t* barrier, unsigned ranks,
-               const char* file, int line) {
+void cp_async_bulk(void* to, const void* from, unsigned bytes, uint64_t* barrier, unsigned ranks,
+                   const char* file, int line) {
     EmulatorsWork work;
     const void* const pc = caller(__builtin_return_address(0));
     const Call site{file, line, 0};

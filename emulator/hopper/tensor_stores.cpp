@@ -1,6 +1,7 @@
-// Bulk tensor stores: boxes on their way from shared memory. A store reads shared memory at some
-// time between its call and cp_async_bulk_wait_group_read(), and writes global memory until
-// cp_async_bulk_wait_group().
+// Bulk stores in flight, of boxes (cp.async.bulk.tensor) and of contiguous bytes (cp.async.bulk),
+// from shared to global memory. A store reads shared memory at some time before a
+// cp_async_bulk_wait_group_read() that covers its committed group completes, and writes global
+// memory at some time before such a cp_async_bulk_wait_group() completes.
 
 #include "emulator/hopper/tensor_stores.h"
 
@@ -40,7 +41,7 @@ void write_matrix(TensorCopy& store) {
             std::memcpy(row.begin, &store.box[i * store.map.row_bytes() + row.skipped], row.bytes);
 }
 
-// Traces the reads of shared memory: the part of the box that is not cut off.
+// Traces the reads of shared memory: the part of the box that is in bounds.
 void trace_read(TensorCopy& store) {
     if (std::exchange(store.read, true)) return;
     clocks::act(store.order, [&] {
@@ -66,7 +67,7 @@ void trace_write(TensorCopy& store) {
     });
 }
 
-// Carries stores out before their wait: at once, at random, or not at all.
+// May perform stores before the wait that covers them: at once, at random, or not at all.
 void make_progress(Stores& stores) {
     for (TensorCopy& store : stores.in_flight) {
         if (happens_early()) read_box(store);
@@ -84,7 +85,7 @@ void start(TensorCopy store) {
         for (const TensorCopy& other : all[t].in_flight)
             if (t != current_thread && other.at == store.at &&
                 other.map.address == store.map.address)
-                store.refuse(thread_name(t) + " stores this box, too: only one thread must");
+                store.refuse(thread_name(t) + " stores this box, too: only one thread may");
     Stores& mine = all[current_thread];
     store.group = mine.groups;
     store.trace_matrix();
@@ -102,13 +103,13 @@ void cp_async_bulk_tensor(const CUtensorMap* map, int x, int y, const void* from
     start({true, map, const_cast<void*>(from), Coordinates{x, y}, 2, Call{file, line, 0},
            caller(__builtin_return_address(0))});
 }
-void bulk_tensor_store(const CUtensorMap* map, const int (&at)[5], int rank, const void* from,
-                       const char* file, int line) {
+void cp_async_bulk_tensor(const CUtensorMap* map, const int (&at)[5], int rank, const void* from,
+                          const char* file, int line) {
     EmulatorsWork work;
     start({true, map, const_cast<void*>(from), Coordinates{at[0], at[1], at[2], at[3], at[4]}, rank,
            Call{file, line, 0}, caller(__builtin_return_address(0))});
 }
-void bulk_store(void* to, const void* from, unsigned bytes, const char* file, int line) {
+void cp_async_bulk(void* to, const void* from, unsigned bytes, const char* file, int line) {
     EmulatorsWork work;
     start({true, to, const_cast<void*>(from), bytes, Call{file, line, 0},
            caller(__builtin_return_address(0))});

@@ -66,7 +66,7 @@ inline void barrier_expect_tx(Barrier& b, int bytes, EMULATOR_SITE) { emulator::
 template <class T, size_t alignment>
 void memcpy_async_tx(T* to, const T* from, aligned_size_t<alignment> bytes, Barrier& b, EMULATOR_SITE) {
     static_assert(alignment >= 16, "bulk copies need an alignment of 16 bytes");
-    emulator::bulk_load(to, from, unsigned(bytes), &b.word, 0, file, line);
+    emulator::cp_async_bulk(to, from, unsigned(bytes), &b.word, 0, file, line);
 }
 namespace experimental {
 inline void fence_proxy_async_shared_cta() { emulator::fence_proxy_async(); }
@@ -75,19 +75,21 @@ template <int pending> void cp_async_bulk_wait_group_read(EMULATOR_SITE) {
     emulator::cp_async_bulk_wait_group(pending, true, file, line);
 }
 inline void cp_async_bulk_global_to_shared(void* to, const void* from, uint32_t bytes, Barrier& b, EMULATOR_SITE) {
-    emulator::bulk_load(to, from, bytes, &b.word, 0, file, line);
+    emulator::cp_async_bulk(to, from, bytes, &b.word, 0, file, line);
 }
 inline void cp_async_bulk_shared_to_global(void* to, const void* from, uint32_t bytes, EMULATOR_SITE) {
-    emulator::bulk_store(to, from, bytes, file, line);
+    emulator::cp_async_bulk(to, from, bytes, file, line);
 }
 #define EMULATOR_TENSOR_COPIES(rank, parameters, ...)                                                                         \
     inline void cp_async_bulk_tensor_##rank##d_global_to_shared(void* to, const CUtensorMap* map, EMULATOR_EACH parameters,   \
                                                                 Barrier& b, EMULATOR_SITE) {                                  \
-        emulator::bulk_tensor_load(to, map, {__VA_ARGS__}, rank, &b.word, 0, file, line);                                     \
+        const int at[5] = {__VA_ARGS__};                                                                                      \
+        emulator::cp_async_bulk_tensor(to, map, at, rank, &b.word, 0, file, line);                                            \
     }                                                                                                                         \
     inline void cp_async_bulk_tensor_##rank##d_shared_to_global(const CUtensorMap* map, EMULATOR_EACH parameters,             \
                                                                 const void* from, EMULATOR_SITE) {                            \
-        emulator::bulk_tensor_store(map, {__VA_ARGS__}, rank, from, file, line);                                              \
+        const int at[5] = {__VA_ARGS__};                                                                                      \
+        emulator::cp_async_bulk_tensor(map, at, rank, from, file, line);                                                      \
     }
 #define EMULATOR_EACH(...) __VA_ARGS__
 EMULATOR_TENSOR_COPIES(1, (int a), a)

@@ -77,14 +77,14 @@ inline void fence_mbarrier_init(sem_release_t, scope_cluster_t) { emulator::fenc
 // ---- Bulk copies ----
 
 template <class Space> void cp_async_bulk(Space, space_global_t, void* to, const void* from, uint32_t bytes, uint64_t* barrier, EMULATOR_SITE) {
-    emulator::bulk_load(to, from, bytes, barrier, 0, file, line);
+    emulator::cp_async_bulk(to, from, bytes, barrier, 0, file, line);
 }
 inline void cp_async_bulk(space_cluster_t, space_global_t, void* to, const void* from, uint32_t bytes, uint64_t* barrier, uint16_t ranks,
                           EMULATOR_SITE) {
-    emulator::bulk_load(to, from, bytes, barrier, ranks, file, line);
+    emulator::cp_async_bulk(to, from, bytes, barrier, ranks, file, line);
 }
 inline void cp_async_bulk(space_global_t, space_shared_t, void* to, const void* from, uint32_t bytes, EMULATOR_SITE) {
-    emulator::bulk_store(to, from, bytes, file, line);
+    emulator::cp_async_bulk(to, from, bytes, file, line);
 }
 // The coordinates of a box, as the emulator takes them.
 struct Coordinates {
@@ -93,16 +93,16 @@ struct Coordinates {
 };
 template <class Space, size_t rank>
 void cp_async_bulk_tensor(Space, space_global_t, void* to, const void* map, const int32_t (&at)[rank], uint64_t* barrier, EMULATOR_SITE) {
-    emulator::bulk_tensor_load(to, static_cast<const CUtensorMap*>(map), Coordinates(at).all, int(rank), barrier, 0, file, line);
+    emulator::cp_async_bulk_tensor(to, static_cast<const CUtensorMap*>(map), Coordinates(at).all, int(rank), barrier, 0, file, line);
 }
 template <size_t rank>
 void cp_async_bulk_tensor(space_cluster_t, space_global_t, void* to, const void* map, const int32_t (&at)[rank], uint64_t* barrier,
                           uint16_t ranks, EMULATOR_SITE) {
-    emulator::bulk_tensor_load(to, static_cast<const CUtensorMap*>(map), Coordinates(at).all, int(rank), barrier, ranks, file, line);
+    emulator::cp_async_bulk_tensor(to, static_cast<const CUtensorMap*>(map), Coordinates(at).all, int(rank), barrier, ranks, file, line);
 }
 template <size_t rank>
 void cp_async_bulk_tensor(space_global_t, space_shared_t, const void* map, const int32_t (&at)[rank], const void* from, EMULATOR_SITE) {
-    emulator::bulk_tensor_store(static_cast<const CUtensorMap*>(map), Coordinates(at).all, int(rank), from, file, line);
+    emulator::cp_async_bulk_tensor(static_cast<const CUtensorMap*>(map), Coordinates(at).all, int(rank), from, file, line);
 }
 inline void cp_async_bulk_commit_group() { emulator::cp_async_bulk_commit_group(); }
 template <int pending> void cp_async_bulk_wait_group(n32_t<pending>, EMULATOR_SITE) {

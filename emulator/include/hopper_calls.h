@@ -28,13 +28,13 @@ void cp_async_bulk_tensor(const CUtensorMap* map, int x, int y, const void* from
                           int line);
 // The same for boxes of up to five dimensions, and for contiguous bytes. ranks: a mask; 0: the own
 // block.
-void bulk_tensor_load(void* to, const CUtensorMap* map, const int (&at)[5], int rank,
-                      uint64_t* barrier, unsigned ranks, const char* file, int line);
-void bulk_tensor_store(const CUtensorMap* map, const int (&at)[5], int rank, const void* from,
-                       const char* file, int line);
-void bulk_load(void* to, const void* from, unsigned bytes, uint64_t* barrier, unsigned ranks,
-               const char* file, int line);
-void bulk_store(void* to, const void* from, unsigned bytes, const char* file, int line);
+void cp_async_bulk_tensor(void* to, const CUtensorMap* map, const int (&at)[5], int rank,
+                          uint64_t* barrier, unsigned ranks, const char* file, int line);
+void cp_async_bulk_tensor(const CUtensorMap* map, const int (&at)[5], int rank, const void* from,
+                          const char* file, int line);
+void cp_async_bulk(void* to, const void* from, unsigned bytes, uint64_t* barrier, unsigned ranks,
+                   const char* file, int line);
+void cp_async_bulk(void* to, const void* from, unsigned bytes, const char* file, int line);
 // Of 4, 8 or 16 bytes; both addresses are in one block, which may be another one.
 void st_async_at(void* to, const void* value, int bytes, uint64_t* barrier, const char* file,
                  int line);

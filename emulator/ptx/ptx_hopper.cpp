@@ -78,13 +78,14 @@ void cp_async_bulk(Thread& t, const Instruction& i) {
     if (i.modifiers[0] == "prefetch") return;
     const unsigned bytes = t.word(i.arguments[2]);
     if (i.modifiers[0] == "global")
-        return bulk_store(t.pointer(i.arguments[0], false), t.pointer(i.arguments[1], true), bytes,
-                          t.file(), t.line());
+        return emulator::cp_async_bulk(t.pointer(i.arguments[0], false),
+                                       t.pointer(i.arguments[1], true), bytes, t.file(), t.line());
     if (i.modifiers.size() < 2 || i.modifiers[1] != "global")
         t.refuse("the emulator has no " + i.opcode);
     if (i.arguments.size() < 4) t.refuse("needs its mbarrier");
-    bulk_load(t.pointer(i.arguments[0], true), t.pointer(i.arguments[1], false), bytes,
-              t.mbarrier(i.arguments[3]), ranks_of(t, i, 4), t.file(), t.line());
+    emulator::cp_async_bulk(t.pointer(i.arguments[0], true), t.pointer(i.arguments[1], false),
+                            bytes, t.mbarrier(i.arguments[3]), ranks_of(t, i, 4), t.file(),
+                            t.line());
 }
 
 // .2d.shared.global [to], [map, {x, y}], [barrier]{, mask}{, cache policy}; .2d.global.shared
@@ -100,11 +101,12 @@ void cp_async_bulk_tensor(Thread& t, const Instruction& i) {
     int at[5] = {};
     for (int d = 0; d < rank; ++d) at[d] = int(t.word(box.parts[1].parts[d]));
     if (is_store)
-        return bulk_tensor_store(map, at, rank, t.pointer(i.arguments[1], true), t.file(),
-                                 t.line());
+        return emulator::cp_async_bulk_tensor(map, at, rank, t.pointer(i.arguments[1], true),
+                                              t.file(), t.line());
     if (i.arguments.size() < 3) t.refuse("needs its mbarrier");
-    bulk_tensor_load(t.pointer(i.arguments[0], true), map, at, rank, t.mbarrier(i.arguments[2]),
-                     ranks_of(t, i, 3), t.file(), t.line());
+    emulator::cp_async_bulk_tensor(t.pointer(i.arguments[0], true), map, at, rank,
+                                   t.mbarrier(i.arguments[2]), ranks_of(t, i, 3), t.file(),
+                                   t.line());
 }
 
 void cp_async_bulk_commit_group(Thread&, const Instruction&) {
