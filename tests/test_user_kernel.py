@@ -159,7 +159,7 @@ MISTAKES = (  # one in each part of a program, and its message; the emulator's o
     ("s[64]", "s[64], big[120][120]; big[0][0]", "57856 bytes of static shared memory (big 57600"),
     ("k<<<1, 64>>>", "k<<<1, 64, 49000>>>", "beside its arrays (s 256)"),
     (ALLOCATION, ALLOCATION + " cudaMemcpyToSymbol(&factor, host, 4);", "not its address"),
-    (ALLOCATION, ALLOCATION + " cudaMemcpyToSymbol(factor, host, 8);", "has 4 bytes, not 8"),
+    (ALLOCATION, ALLOCATION + " cudaMemcpyToSymbol(factor, host, 8);", "8 bytes at offset 0 exceed the variable's 4"),
     ("s[t] = t;", "assert(t != 3); s[t] = t;", "assert(t != 3)"))
 
 

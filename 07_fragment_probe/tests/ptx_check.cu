@@ -86,24 +86,24 @@ __global__ void multiply(const void* in, void* out) {
 }
 
 // Where element i of a lane's operand belongs.
-struct Place {
+struct Position {
     int row, col;
 };
-using Formula = Place (*)(int lane, int i);
+using Formula = Position (*)(int lane, int i);
 struct MmaShape {
     int since, m, n, k, groups;  // products of a warp: one, or one of each quad-pair, lane / 4 % 4
     Formula a, b, d;
     constexpr int lanes() const { return 32 / groups; }
 };
-Place a_16816(int lane, int i) {
+Position a_16816(int lane, int i) {
     return {lane / 4 + i / 2 % 2 * 8, lane % 4 * 2 + i % 2 + i / 4 * 8};
 }
-Place b_16816(int lane, int i) { return {lane % 4 * 2 + i % 2 + i / 2 * 8, lane / 4}; }
-Place d_16816(int lane, int i) { return {lane / 4 + i / 2 * 8, lane % 4 * 2 + i % 2}; }
-Place a_884(int lane, int i) { return {lane / 16 * 4 + i, lane % 4}; }
-Place b_884(int lane, int i) { return {i, lane / 16 * 4 + lane % 4}; }
-Place d_884_half(int lane, int i) { return {lane / 16 * 4 + lane % 4, i}; }
-Place d_884_float(int lane, int i) {
+Position b_16816(int lane, int i) { return {lane % 4 * 2 + i % 2 + i / 2 * 8, lane / 4}; }
+Position d_16816(int lane, int i) { return {lane / 4 + i / 2 * 8, lane % 4 * 2 + i % 2}; }
+Position a_884(int lane, int i) { return {lane / 16 * 4 + i, lane % 4}; }
+Position b_884(int lane, int i) { return {i, lane / 16 * 4 + lane % 4}; }
+Position d_884_half(int lane, int i) { return {lane / 16 * 4 + lane % 4, i}; }
+Position d_884_float(int lane, int i) {
     return {lane / 16 * 4 + lane % 2 + i / 2 % 2 * 2, i / 4 * 4 + lane / 2 % 2 * 2 + i % 2};
 }
 constexpr MmaShape k16816 = {80, 16, 8, 16, 1, a_16816, b_16816, d_16816};

@@ -30,7 +30,7 @@ void forget_limits() {
     refused.clear();
 }
 
-// A kernel's own __shared__ arrays: variables whose names begin with the kernel's.
+// A kernel's own __shared__ arrays: variables whose names are mangled as locals of the kernel.
 static std::vector<const Symbol*> static_arrays(const void* kernel) {
     std::vector<const Symbol*> all;
     const Symbol* function = find_symbol(reinterpret_cast<uintptr_t>(kernel));
@@ -73,12 +73,12 @@ cudaError_t allow_dynamic_shared(const void* kernel, int bytes, const char* file
 }
 
 // Says what to do about a launch with more dynamic shared memory than its kernel may have.
-static std::string more_shared(const Launch& launch) {
+static std::string shared_limit_advice(const Launch& launch) {
     const size_t most = kShared - static_shared(launch.kernel);
     if (launch.dynamic_shared_bytes <= most)
         return ", more after cudaFuncSetAttribute(kernel, "
                "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)";
-    const std::string limit = ", and no kernel on sm_90 more than " + std::to_string(most);
+    const std::string limit = ", and on sm_90 never more than " + std::to_string(most);
     const auto call = launch.kernel ? refused.find(launch.kernel) : refused.begin();
     return call == refused.end()
                ? limit
@@ -86,11 +86,11 @@ static std::string more_shared(const Launch& launch) {
                      std::to_string(call->second.bytes) + " bytes, was refused (invalid argument)";
 }
 
-// How many blocks an H100 can have at once. Source: CUDA programming guide, "Compute capabilities":
-// 2048 threads, 32 blocks and 228 KiB for each multiprocessor, of which a block takes 1 KiB more
-// than it uses. Registers, which only nvcc knows, may leave room for fewer.
-constexpr uint64_t kMultiprocessors = 132;
-static uint64_t blocks_per_multiprocessor(uint64_t threads, size_t shared) {
+// How many blocks an H100 SXM, with 132 SMs, can have at once. Source: CUDA programming guide,
+// "Compute capabilities": 2048 threads, 32 blocks and 228 KiB for each SM, of which a block takes
+// 1 KiB more than it uses. Registers, which only nvcc knows, may leave room for fewer.
+constexpr uint64_t kSMs = 132;
+static uint64_t blocks_per_sm(uint64_t threads, size_t shared) {
     const uint64_t warps = (threads + 31) / 32;
     return std::min({64 / warps, uint64_t(32), uint64_t(228 * 1024 / (shared + 1024))});
 }
@@ -126,7 +126,7 @@ bool launch_fits(const Launch& launch) {
         return all.empty() ? all : all + ")";
     };
     if (const size_t bytes = static_shared(launch.kernel); bytes > kStaticShared)
-        return refuse("is of a kernel with " + std::to_string(bytes) +
+        return refuse("launches a kernel with " + std::to_string(bytes) +
                           " bytes of static shared memory" + arrays("") +
                           "; nvcc takes at most 49152",
                       cudaErrorInvalidValue);
@@ -135,18 +135,18 @@ bool launch_fits(const Launch& launch) {
         return refuse("asks for " + std::to_string(launch.dynamic_shared_bytes) +
                           " bytes of dynamic shared memory; this kernel may have " +
                           std::to_string(bytes) + arrays(" beside its arrays") +
-                          more_shared(launch),
+                          shared_limit_advice(launch),
                       cudaErrorInvalidValue);
     if (!launch.attributes.cooperative) return true;
     const uint64_t blocks = uint64_t(grid.x) * grid.y * grid.z;
     const size_t shared = static_shared(launch.kernel) + launch.dynamic_shared_bytes;
-    const uint64_t most = kMultiprocessors * blocks_per_multiprocessor(threads, shared);
+    const uint64_t most = kSMs * blocks_per_sm(threads, shared);
     if (blocks > most)
         return refuse("is cooperative, with " + std::to_string(blocks) + " blocks of " +
                           std::to_string(threads) + " threads and " + std::to_string(shared) +
-                          " bytes of shared memory; an H100 has room for " + std::to_string(most) +
-                          " at once (cudaOccupancyMaxActiveBlocksPerMultiprocessor() for each "
-                          "multiprocessor)",
+                          " bytes of shared memory; an H100 SXM has room for " +
+                          std::to_string(most) +
+                          " at once (cudaOccupancyMaxActiveBlocksPerMultiprocessor() for each SM)",
                       cudaErrorCooperativeLaunchTooLarge);
     if (blocks * threads > kMostStacks)
         return refuse("is cooperative, with " + std::to_string(blocks * threads) +

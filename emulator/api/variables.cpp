@@ -83,8 +83,8 @@ cudaError_t find_variable(const void* symbol, size_t offset, size_t bytes, void*
     if (size && offset <= size && bytes <= size - offset) return cudaSuccess;
     report_and_print(
         std::string(call) + " at " + short_path(file) + ":" + std::to_string(line) +
-        (size ? ": the variable has " + std::to_string(size) + " bytes, not " +
-                    std::to_string(bytes) + " from " + std::to_string(offset) + " on"
+        (size ? ": " + std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
+                    " exceed the variable's " + std::to_string(size)
               : ": takes a __device__ or __constant__ variable, not its address or name"));
     return set_last_error(size ? cudaErrorInvalidValue : cudaErrorInvalidSymbol);
 }

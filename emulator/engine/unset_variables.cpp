@@ -41,7 +41,7 @@ bool never_set(const void* begin, size_t bytes) {
     return std::all_of(first, first + bytes, [](unsigned char byte) { return byte == 0xfe; });
 }
 
-void report_unset_sums(const std::string& instruction, const char* file, int line) {
+void report_unset_accumulators(const std::string& instruction, const char* file, int line) {
     report_once("uninitialised variable: " + instruction + " at " + short_path(file) + ":" +
                     std::to_string(line) + " adds to accumulators that were never set",
                 block_name() + ", " + thread_name(current_thread));

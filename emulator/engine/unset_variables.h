@@ -13,6 +13,6 @@ void find_unset_variables(const Allocation& array, const void* begin, size_t byt
 // Whether variables that are these bytes hold such values.
 bool never_set(const void* begin, size_t bytes);
 // Reports that the current thread adds products to such accumulators.
-void report_unset_sums(const std::string& instruction, const char* file, int line);
+void report_unset_accumulators(const std::string& instruction, const char* file, int line);
 
 }  // namespace emulator

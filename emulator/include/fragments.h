@@ -8,19 +8,19 @@ namespace emulator {
 
 // ---- Which lane holds what ----------------------------------------------------------------------
 
-struct Place {
+struct Position {
     int row, col;
 };
 
 // Which element of an operand each lane's x[i] is, for A (m x k), B (k x n) and C (m x n). In every
-// layout that is known, each bit of the lane's number and of i adds one number to one coordinate.
-// So a layout is described by two lists: what lanes 1, 2, 4, 8, 16 add, and what x[1], x[2], x[4],
-// x[8] add. "k2" adds 2 to k; "-" adds nothing, so that the element is held twice.
+// layout that is known, each bit of the lane's index and of i adds one number to one coordinate. So
+// a layout is described by two lists: what the lane's bits 1, 2, 4, 8, 16 add, and what those of i,
+// x[1], x[2], x[4], x[8], add. "k2" adds 2 to k; "-" adds nothing, so that the element is held twice.
 struct ElementMap {
     ElementMap(char operand, const char* lanes, const char* elements);
-    Place at[32][16];
+    Position at[32][16];
     // Each 8x8 block transposed (16-bit elements).
-    Place transposed[32][16];
+    Position transposed[32][16];
 };
 
 // A kind of WMMA fragment. Rows, columns and x[] count storage elements; one of s4 or b1 is a word
@@ -46,7 +46,7 @@ struct MemoryCall {  // a lane's load or store
     unsigned ldm;  // in elements
     bool row_major;
 
-    EMULATOR_UNTRACED void* address(const FragmentKind& kind, Place p) const {
+    EMULATOR_UNTRACED void* address(const FragmentKind& kind, Position p) const {
         const int line = row_major ? p.row : p.col, in_line = row_major ? p.col : p.row;
         return static_cast<char*>(matrix) +
                (line * size_t(ldm / kind.packed) + in_line) * kind.bytes;
@@ -79,7 +79,8 @@ EMULATOR_UNTRACED Sum multiply_add(Operand a, Operand b, Sum sum) {
 }
 
 // Reports a product that adds to accumulators that were never set: lane 0's.
-void check_sums(const char* instruction, const void* sums, size_t bytes, const WarpCall& call);
+void check_accumulators(const char* instruction, const void* accumulators, size_t bytes,
+                        const WarpCall& call);
 
 // Records a product: lane 0's registers that hold A and B, and their bytes.
 void note_product(const void* a, int a_bytes, const void* b, int b_bytes);

@@ -171,7 +171,7 @@ EMULATOR_UNTRACED void gather(const WarpCall& call, FragmentKind& kind, const vo
         const auto& lane_call = *static_cast<const ProductCall*>(call.arguments[lane]);
         const auto* from = static_cast<const typename Element<T>::Storage*>(lane_call.*x);
         for (int i = kind.elements - 1; i >= 0; --i) {
-            const Place p = map.at[lane][i];
+            const Position p = map.at[lane][i];
             matrix[p.row][p.col] = operand<T>(from[i]);
         }
     }
@@ -193,7 +193,7 @@ EMULATOR_UNTRACED void multiply(const WarpCall& call, FragmentKind& kind_a, Frag
     gather<T>(call, kind_a, &ProductCall::a, a);
     gather<T>(call, kind_b, &ProductCall::b, b);
     gather<C>(call, kind_c, &ProductCall::c, sum);
-    check_sums("mma_sync", first.c, kind_c.elements * kind_c.bytes, call);
+    check_accumulators("mma_sync", first.c, kind_c.elements * kind_c.bytes, call);
     note_product(first.a, kind_a.distinct * kind_a.bytes, first.b, kind_b.distinct * kind_b.bytes);
     if (std::is_same_v<T, b1> && first.operation == experimental::bmmaBitOpAND &&
         architecture() < 80)
@@ -218,7 +218,7 @@ EMULATOR_UNTRACED void multiply(const WarpCall& call, FragmentKind& kind_a, Frag
     for (int lane = 0; lane < 32; ++lane) {
         const auto& lane_call = *static_cast<const ProductCall*>(call.arguments[lane]);
         for (int i = 0; i < kind_d.elements; ++i) {
-            const Place p = map.at[lane][i];
+            const Position p = map.at[lane][i];
             static_cast<D*>(lane_call.d)[i] = result<D>(sum[p.row][p.col], first.saturate);
         }
     }

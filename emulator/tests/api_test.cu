@@ -138,7 +138,7 @@ TEST_F(Api, CallsThatFail) {
     cudaEventElapsedTime(&ms, events[0], events[1]);  // @untimed
     expect_failure({call_at("cudaEventElapsedTime", "untimed") + "..without timing"},
                    cudaErrorInvalidResourceHandle);
-    cudaStreamBeginCapture(nullptr);  // @capture
+    cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal);  // @capture
     expect_failure({call_at("cudaStreamBeginCapture", "capture") + "..the default stream"},
                    cudaErrorStreamCaptureUnsupported);
     cudaGraphInstantiate(&graph, nullptr);  // @no_graph
@@ -432,9 +432,8 @@ TEST_F(Api, SharedMemory) {
     EXPECT_EQ(cudaFuncSetAttribute(with_static<1000>, kMax, too_much),  // @refused
               cudaErrorInvalidValue);
     cudaGetLastError();
-    expect(with_static<1000>, too_much,
-           "231449..no kernel on sm_90 more than 231448..@refused..refused");
-    expect(with_static<2>, 232447, "no kernel on sm_90 more than 232446");
+    expect(with_static<1000>, too_much, "231449..never more than 231448..@refused..refused");
+    expect(with_static<2>, 232447, "on sm_90 never more than 232446");
     EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
     nothing<<<1, 1, 48 * 1024 + 1>>>();
     expect_failure({"49153"}, cudaErrorInvalidValue);
@@ -526,7 +525,7 @@ void expect_whole(int* changed) {
     cudaGraph_t graph;
     cudaGraphExec_t exec;
     cudaStreamCreate(&stream);
-    cudaStreamBeginCapture(stream);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
     count_changed<A, B, C><<<1, 1, 0, stream>>>(changed, a, b, c);
     cudaStreamEndCapture(stream, &graph);
     cudaGraphInstantiate(&exec, graph);

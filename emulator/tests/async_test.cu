@@ -269,8 +269,8 @@ TEST_F(Misuse, OfCopies) {
     };
     pipeline(8, 8, 8, 0, "");
     pipeline(4, 8, 4, 4, "");
-    pipeline(4, 8, 8, 0, "aligned to the 8 bytes");
-    pipeline(16, 8, 16, 0, "aligned to the 16 bytes");
+    pipeline(4, 8, 8, 0, "aligned to 8 bytes");
+    pipeline(16, 8, 16, 0, "aligned to 16 bytes");
     pipeline(0, 0, 2, 0, "4, 8 or 16 bytes, not 2 less 0");
     pipeline(0, 0, 8, 9, "4, 8 or 16 bytes, not 8 less 9");
     const auto cp_async = [&](const std::string& said, int kind, int to, int from, int valid) {
@@ -279,8 +279,8 @@ TEST_F(Misuse, OfCopies) {
         else expect_failure({"cp.async: .." + said + "..@cp_async"});
     };
     cp_async("", 0, 8, 16, 8);
-    cp_async("aligned to the 8 bytes", 0, 4, 8, 8);
-    cp_async("aligned to the 8 bytes", 0, 8, 4, 8);
+    cp_async("aligned to 8 bytes", 0, 4, 8, 8);
+    cp_async("aligned to 8 bytes", 0, 8, 4, 8);
     cp_async("reads 9 of 8 bytes", 0, 0, 0, 9);
     cp_async("reads -1 of 8 bytes", 0, 0, 0, -1);
     cp_async("destination is not in shared memory", 1, 0, 0, 8);

@@ -358,7 +358,7 @@ TEST_F(Cublas, InAGraph) {
     cudaStreamCreate(&stream);
     cublasSetStream(handle, stream);
     const Device<float> a(4, 1.0f), c(4, 0.0f);
-    cudaStreamBeginCapture(stream);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
     {
         const float one = 1;  // alpha and beta are read when the call is captured
         cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, a.data, 2, a.data, 2, &one,

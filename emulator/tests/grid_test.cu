@@ -104,10 +104,10 @@ TEST_F(Grid, TooManyBlocks) {
     EXPECT_EQ(launch_with(200, 1024), cudaErrorCooperativeLaunchTooLarge);
     expect_some({"204800 threads; the emulator runs at most 8192"});
     // As many as a program asks for.
-    int multiprocessors, blocks;
-    cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0);
+    int sms, blocks;
+    cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0);
     cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, wait, 256, 0);
-    EXPECT_EQ(launch_with(multiprocessors * blocks, 256), cudaSuccess);
+    EXPECT_EQ(launch_with(sms * blocks, 256), cudaSuccess);
     expect_silence();
 }
 

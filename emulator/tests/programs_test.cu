@@ -1,4 +1,4 @@
-// The parts of CUDA that other people's programs use. Each kernel writes 64 ints in reverse.
+// The parts of CUDA that other people's programs use. Most kernels write 64 ints in reverse.
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cooperative_groups/reduce.h>
@@ -49,7 +49,7 @@ protected:
     }
 };
 
-// ---- Kernels with a wrong version, which lacks the decisive synchronisation ---------------------
+// ---- Kernels with a version that gets the decisive synchronisation wrong ------------------------
 
 __global__ void barrier(int* out, const int* in, bool wrong) {
     __shared__ int s[64];
@@ -95,7 +95,7 @@ __global__ void pipeline(int* out, const int* in, bool wrong) {
         pipe.consumer_release();
     }
 }
-__global__ void own_pipeline(int* out, const int* in, bool wrong) {
+__global__ void thread_scope_pipeline(int* out, const int* in, bool wrong) {
     __shared__ int s[64];
     const int t = threadIdx.x;
     auto pipe = cuda::make_pipeline();
@@ -113,7 +113,7 @@ __global__ void copy_of_a_group(int* out, const int* in, bool wrong) {
     out[threadIdx.x] = s[63 - threadIdx.x];
 }
 
-// Tiles of several warps: each of the 64 threads takes part in one of 64, and in its own warp.
+// Tiles of several warps: each thread belongs to a tile of 64 threads and to the tile of its warp.
 __global__ void tiles_of_warps(int* out, const int* in, bool wrong) {
     __shared__ cg::block_tile_memory<64> memory;
     __shared__ int s[64];
@@ -129,28 +129,29 @@ __global__ void tiles_of_warps(int* out, const int* in, bool wrong) {
     out[t] = s[63 - t];
 }
 
-struct Twins {
+struct Variants {
     const char* name;
     void (*kernel)(int* out, const int* in, bool wrong);
-    const char* said;  // the report of the wrong one
+    const char* expected_report;  // of the wrong one
 };
-const Twins kTwins[] = {{"Barrier", barrier, "race in shared memory"},
-                        {"BarrierThatThreadsLeave", dropping, "deadlock"},
-                        {"Pipeline", pipeline, "asynchronous copy"},
-                        {"PipelineOfAThread", own_pipeline, "race in shared memory"},
-                        {"CopyOfAGroup", copy_of_a_group, "asynchronous copy"},
-                        {"TilesOfWarps", tiles_of_warps, "shared memory"}};
+const Variants kVariants[] = {
+    {"Barrier", barrier, "race in shared memory"},
+    {"BarrierWithArriveAndDrop", dropping, "deadlock"},
+    {"Pipeline", pipeline, "asynchronous copy"},
+    {"ThreadScopePipeline", thread_scope_pipeline, "race in shared memory"},
+    {"CopyOfAGroup", copy_of_a_group, "asynchronous copy"},
+    {"TilesOfWarps", tiles_of_warps, "shared memory"}};
 
-class ProgramTwins : public Programs, public testing::WithParamInterface<Twins> {};
+class ProgramVariants : public Programs, public testing::WithParamInterface<Variants> {};
 
-TEST_P(ProgramTwins, DifferInWhatIsReported) {
+TEST_P(ProgramVariants, DifferInWhatIsReported) {
     const auto kernel = GetParam().kernel;
     kernel<<<1, 64>>>(out.data, in.data, false);
     expect_reversed();
     kernel<<<1, 64>>>(out.data, in.data, true);
-    expect_some({GetParam().said});
+    expect_some({GetParam().expected_report});
 }
-INSTANTIATE_TEST_SUITE_P(, ProgramTwins, testing::ValuesIn(kTwins),
+INSTANTIATE_TEST_SUITE_P(, ProgramVariants, testing::ValuesIn(kVariants),
                          [](const auto& versions) { return versions.param.name; });
 
 // ---- Other programs -----------------------------------------------------------------------------
@@ -241,6 +242,7 @@ __global__ void arithmetic(int* out, const int* in) {
     const int zero = int(float(c.x)) - 8 + int(v.z) - 5 + int(cuCrealf(cuCmulf(i, i))) + 1;
     out[threadIdx.x] = max(min(63 - in[threadIdx.x], 63.5), int(min(0u, 1u))) + max(zero, -1);
 }
+// Compares cycles with nanoseconds, which are the same number on the emulator alone.
 __global__ void clocks(int* out, const int* in) {
     const int t = threadIdx.x;
     int wait = t == 0 ? 50000000 : 0, lane;
@@ -273,8 +275,8 @@ __managed__ int of_both[4];
 __global__ void pass_on() { address = by_address; }
 __global__ void one(int* to) { *to = 1; }
 
-// The host's name of a device variable is not an address on the device, but a kernel may have passed
-// the address to the host, and a managed variable's name is its address.
+// The host shadow variable of a device variable (its symbol) has no address on the device, but a
+// kernel may have passed the variable's address to the host, and a managed variable has only one.
 TEST_F(Programs, NamesOfVariables) {
     int host = 0, *passed;
     one<<<1, 1>>>(by_name);  // @argument
@@ -322,9 +324,8 @@ TEST_F(Programs, Symbols) {
     EXPECT_EQ(cudaMemcpyToSymbol(taken, host, 8, sizeof host - 8), cudaSuccess);
     for (const size_t offset : {sizeof host - 7, size_t(-4)}) {
         cudaMemcpyToSymbol(taken, host, 8, offset);  // @past_the_variable
-        expect_failure({"cudaMemcpyToSymbol at @past_the_variable: the variable has 256 bytes, not "
-                        "8 from " +
-                        std::to_string(offset) + " on"},
+        expect_failure({"cudaMemcpyToSymbol at @past_the_variable: 8 bytes at offset " +
+                        std::to_string(offset) + " exceed the variable's 256"},
                        cudaErrorInvalidValue);
     }
 }
@@ -344,7 +345,7 @@ protected:
         cudaMemset(out.data, 1, 256);
         cudaDeviceSynchronize();
     }
-    // Makes what follows in stream `after` wait for what was called in `before`.
+    // Makes what follows in stream `after` wait for what was enqueued in `before`.
     void order(cudaStream_t before, cudaStream_t after, cudaEvent_t by) {
         EXPECT_EQ(cudaEventRecord(by, before), cudaSuccess);
         EXPECT_EQ(cudaStreamWaitEvent(after, by, 0), cudaSuccess);
@@ -359,7 +360,7 @@ protected:
         EXPECT_EQ(cudaGraphGetNodes(graph, nullptr, &count), cudaSuccess);
         return count;
     }
-    // A copy of the graph, which itself is destroyed.
+    // The executable graph of `graph`, which itself is destroyed.
     cudaGraphExec_t instantiated() {
         cudaGraphExec_t exec = nullptr;
         EXPECT_EQ(cudaGraphInstantiate(&exec, graph, nullptr, nullptr, 0), cudaSuccess);
@@ -403,11 +404,11 @@ TEST_F(Graphs, OfTwoStreams) {
 }
 
 TEST_F(Graphs, LaunchedInACapture) {
-    cudaStreamBeginCapture(stream);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
     reverse<<<1, 64, 0, stream>>>(out.data, in.data);
     cudaStreamEndCapture(stream, &graph);
     const cudaGraphExec_t inner = instantiated();
-    cudaStreamBeginCapture(stream);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
     EXPECT_EQ(cudaGraphLaunch(inner, stream), cudaSuccess);
     EXPECT_EQ(cudaMemcpyPeerAsync(in.data, 0, out.data, 0, 0, stream), cudaSuccess);
     EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
@@ -423,7 +424,7 @@ TEST_F(Graphs, LaunchedInACapture) {
 
 // A stream that has not joined the capture runs as usual, and may be captured into another graph.
 TEST_F(Graphs, StreamsBesideACapture) {
-    cudaStreamBeginCapture(stream);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
     cudaMemsetAsync(out.data, 0, 256, stream);
     reverse<<<1, 64, 0, second>>>(out.data, in.data);
     EXPECT_EQ(cudaStreamSynchronize(second), cudaSuccess);
@@ -433,10 +434,10 @@ TEST_F(Graphs, StreamsBesideACapture) {
     order(second, other, joined);
     EXPECT_EQ(cudaEventSynchronize(joined), cudaSuccess);
     EXPECT_EQ(status(second), cudaStreamCaptureStatusNone);
-    cudaStreamBeginCapture(stream);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
     expect_failure({"cudaStreamBeginCapture..the stream is captured"}, cudaErrorIllegalState);
     cudaGraph_t of_other;
-    EXPECT_EQ(cudaStreamBeginCapture(other), cudaSuccess);
+    EXPECT_EQ(cudaStreamBeginCapture(other, cudaStreamCaptureModeGlobal), cudaSuccess);
     cudaMemsetAsync(out.data, 0, 256, other);
     EXPECT_EQ(cudaStreamEndCapture(other, &of_other), cudaSuccess);
     EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
@@ -448,7 +449,7 @@ TEST_F(Graphs, StreamsBesideACapture) {
 // The default stream waits for no stream that is created as non-blocking.
 TEST_F(Graphs, DefaultStreamBesideANonBlockingCapture) {
     cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
-    cudaStreamBeginCapture(stream);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
     cudaMemsetAsync(out.data, 0, 256, stream);
     reverse<<<1, 64>>>(out.data, in.data);
     EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
@@ -460,7 +461,7 @@ TEST_F(Graphs, DefaultStreamBesideANonBlockingCapture) {
     expect_reversed();
 }
 
-// What a GPU refuses during a capture fails here, too, and so does the capture.
+// What the CUDA runtime refuses during a capture fails here, too, and so does the capture.
 TEST_F(Graphs, CapturesThatAreInvalidated) {
     const auto launch = [this](cudaStream_t in_stream) {
         reverse<<<1, 64, 0, in_stream>>>(out.data, in.data);
@@ -485,7 +486,7 @@ TEST_F(Graphs, CapturesThatAreInvalidated) {
         {cudaErrorStreamCaptureMerge,
          [&] {
              cudaGraph_t of_other;
-             cudaStreamBeginCapture(other);
+             cudaStreamBeginCapture(other, cudaStreamCaptureModeGlobal);
              const cudaError_t error = cudaStreamWaitEvent(other, event);
              EXPECT_EQ(cudaStreamEndCapture(other, &of_other), cudaErrorStreamCaptureInvalidated);
              return error;
@@ -496,7 +497,7 @@ TEST_F(Graphs, CapturesThatAreInvalidated) {
     };
     for (const auto& [error, mistake] : mistakes) {
         SCOPED_TRACE(cudaGetErrorName(error));
-        cudaStreamBeginCapture(stream);
+        cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
         order(stream, second, event);
         EXPECT_EQ(mistake(), error);
         EXPECT_EQ(status(stream), cudaStreamCaptureStatusInvalidated);
@@ -512,23 +513,24 @@ TEST_F(Graphs, CapturesThatAreInvalidated) {
                        cudaErrorStreamCaptureInvalidated);
     }
     EXPECT_EQ(host[0], 0) << "a callback that is refused is not called";
-    cudaStreamBeginCapture(stream);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
     order(stream, second, event);
     launch(second);
     EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureUnjoined);
     EXPECT_EQ(graph, nullptr);
     EXPECT_EQ(cudaGraphInstantiate(nullptr, graph), cudaErrorInvalidValue);
     EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaErrorIllegalState);
-    EXPECT_EQ(cudaStreamBeginCapture(nullptr), cudaErrorStreamCaptureUnsupported);
+    EXPECT_EQ(cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal),
+              cudaErrorStreamCaptureUnsupported);
     cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
     EXPECT_EQ(cudaMalloc(&allocated, 256), cudaSuccess);
     EXPECT_EQ(cudaFree(allocated), cudaSuccess);
     EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
     cudaGraphDestroy(graph);
     expect_some({"cudaStreamEndCapture..fails"});
-    // To ask whether the default stream is captured fails without harm.
+    // Querying the default stream returns an error but does not invalidate the capture.
     cudaStreamCaptureStatus ignored;
-    cudaStreamBeginCapture(stream);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
     EXPECT_EQ(cudaStreamIsCapturing(nullptr, &ignored), cudaErrorStreamCaptureImplicit);
     EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
     cudaGraphDestroy(graph);

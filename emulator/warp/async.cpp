@@ -78,7 +78,7 @@ void* async_copy(void* to, const void* from, size_t size, size_t zfill, const vo
                    " less " + std::to_string(zfill),
                file, line);
     if (reinterpret_cast<uintptr_t>(to) % size || reinterpret_cast<uintptr_t>(from) % size)
-        misuse("__pipeline_memcpy_async: an address is not aligned to the " + std::to_string(size) +
+        misuse("__pipeline_memcpy_async: an address is not aligned to " + std::to_string(size) +
                    " bytes",
                file, line);
     // How many wavefronts the store takes depends on when the data arrive, so it is not counted;

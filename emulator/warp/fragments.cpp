@@ -1,4 +1,5 @@
-// Which lane holds which element of a matrix, for WMMA's fragments and PTX's mma instructions.
+// Which lane holds which element of a matrix, for WMMA's fragments and PTX's mma instructions; the
+// checks and traces of WMMA's loads and stores, of ldmatrix, cp.async and red; and mma itself.
 
 #include "emulator/include/fragments.h"
 
@@ -15,8 +16,8 @@
 namespace emulator {
 
 ElementMap::ElementMap(char operand, const char* lanes, const char* elements) {
-    Place adds[9] = {};  // of the lane's five bits and of i's four
-    const auto read = [&](const char* rule, Place* to) {
+    Position adds[9] = {};  // what the lane's five bits and i's four bits add
+    const auto read = [&](const char* rule, Position* to) {
         for (; *rule; ++to) {
             const char letter = *rule++;
             const bool row = letter == 'm' || (letter == 'k' && operand == 'B');
@@ -27,18 +28,19 @@ ElementMap::ElementMap(char operand, const char* lanes, const char* elements) {
     };
     read(lanes, adds);
     read(elements, adds + 5);
-    const auto expand = [&](Place(&places)[32][16]) {
+    const auto expand = [&](Position(&positions)[32][16]) {
         for (int number = 0; number < 32 * 16; ++number) {
-            Place& place = places[number % 32][number / 32] = {0, 0};
+            Position& position = positions[number % 32][number / 32] = {0, 0};
             for (int bit = 0; bit < 9; ++bit)
                 if (number >> bit & 1) {
-                    place.row += adds[bit].row;
-                    place.col += adds[bit].col;
+                    position.row += adds[bit].row;
+                    position.col += adds[bit].col;
                 }
         }
     };
     expand(at);
-    // In an 8x8 block x[1] and lanes 1 and 2 move along a row, lanes 4, 8 and 16 to other rows.
+    // In an 8x8 block x[1] and the lane's bits of 1 and 2 move along a row, and its bits of 4, 8 and
+    // 16 to other rows.
     std::swap(adds[5], adds[2]);
     std::swap(adds[0], adds[3]);
     std::swap(adds[1], adds[4]);
@@ -54,13 +56,13 @@ struct Rule {
     const char *lanes, *elements;
 };
 // The last matching row applies, but none before Element<T>::since in mma.h. Where elements are
-// packed (s4, u4, b1), k is counted in words. Sources: for sm_80, dumps of an H200 (driver 580.159,
-// CUDA 13.0); sm_75 is assumed to be the same; for sm_70, and for half 16x16x16 on sm_75, the table
-// of what the hardware showed, 07_fragment_probe/layouts.inc, with which 07's tests compare these
-// rules.
+// packed (s4, u4, b1), k is counted in words. Sources: for sm_80, fragments dumped on an H200, which
+// has the layouts of sm_80 (driver 580.159, CUDA 13.0); sm_75 is assumed to be the same; for sm_70,
+// and for half 16x16x16 on sm_75, the table of what the hardware showed,
+// 07_fragment_probe/layouts.inc, with which 07's tests compare these rules.
 // clang-format off
 constexpr Rule kRules[] = {
-    // sm  of  types              shapes                 layout  lanes 1 2 4 8 16  x[1] [2] [4] [8]
+    // sm  of  types              shapes                 layout  lane bits 1 to 16 x[1] [2] [4] [8]
     {70, 'A', "half",            "16x16x16",             "row", "m1 m2 m8 -  m4", "k1 k2 k4 k8"},
     {70, 'A', "half",            "16x16x16",             "col", "k1 k2 m8 -  m4", "m1 m2 k4 k8"},
     {70, 'B', "half",            "16x16x16",             "row", "k1 k2 -  n8 n4", "n1 n2 k4 k8"},
@@ -104,7 +106,7 @@ const ElementMap& FragmentKind::map(const WarpCall& call) {
             (!*rule.layout || !std::strcmp(rule.layout, layout)))
             found = &rule;
     if (!found)
-        misuse("fragments of " + std::string(type) + " " + shape + " are not known on sm_" +
+        misuse("fragments of " + std::string(type) + " " + shape + " are not supported on sm_" +
                    std::to_string(arch),
                call.file, call.line);
     return *(map = new ElementMap(operand, found->lanes, found->elements));
@@ -250,7 +252,7 @@ void check_cp_async(const void* to, const void* from, int bytes, int valid, cons
         refuse("reads " + std::to_string(valid) + " of " + std::to_string(bytes) + " bytes");
     for (const void* address : {to, from})
         if (!is_aligned(address, bytes))
-            refuse("an address is not aligned to the " + std::to_string(bytes) + " bytes");
+            refuse("an address is not aligned to " + std::to_string(bytes) + " bytes");
     if (!is_shared(to)) refuse("the destination is not in shared memory");
     if (!valid || only_ends_run()) return;  // with run_ends_only() allocations are not known
     if (is_shared(from)) refuse("the source is not in global memory");
@@ -267,7 +269,7 @@ void check_red(const void* to, const char* file, int line) {
 
 // clang-format off
 const MmaShape kM16n8k16 = {"mma.m16n8k16", 80, 16, 8, 16, 1, 2,
-    //    lanes 1 2 4 8 16  registers' elements 1 2 4
+    // the lane's bits 1 2 4 8 16, those of the registers' elements 1 2 4
     {'A', "k2 k4 m1 m2 m4", "k1 m8 k8"},
     {'B', "k2 k4 n1 n2 n4", "k1 k8"},
     {'C', "n2 n4 m1 m2 m4", "n1 m8"}};
@@ -311,18 +313,20 @@ const MmaShape kM8n8k4_float = {"mma.m8n8k4", 70, 8, 8, 4, 4, 2,
     {'C', "m1 n2 -  -  m4", "n1 m2 n4"}};
 // clang-format on
 
-void check_sums(const char* instruction, const void* sums, size_t bytes, const WarpCall& call) {
-    if (never_set(sums, bytes)) report_unset_sums(instruction, call.file, call.line);
+void check_accumulators(const char* instruction, const void* accumulators, size_t bytes,
+                        const WarpCall& call) {
+    if (never_set(accumulators, bytes))
+        report_unset_accumulators(instruction, call.file, call.line);
 }
 template <class Number>
-static void check_sums(const MmaCall<Number>& lane, int count, const WarpCall& call) {
+static void check_accumulators(const MmaCall<Number>& lane, int count, const WarpCall& call) {
     if constexpr (std::is_same_v<Number, float>)
-        if (lane.half_sums) {
-            half sums[8];
-            std::copy_n(lane.d, count, sums);
-            return check_sums(lane.shape->name, sums, count * sizeof *sums, call);
+        if (lane.half_accumulators) {
+            half d[8];
+            std::copy_n(lane.d, count, d);
+            return check_accumulators(lane.shape->name, d, count * sizeof *d, call);
         }
-    check_sums(lane.shape->name, lane.d, count * sizeof *lane.d, call);
+    check_accumulators(lane.shape->name, lane.d, count * sizeof *lane.d, call);
 }
 
 // Accumulates in Number, k ascending, where tensor_core.h has no rule: integers, doubles, and the
@@ -340,7 +344,7 @@ void mma(const WarpCall& call) {
     const MmaShape& shape = *of_lane[0]->shape;
     require(shape.since, shape.name, call.file, call.line);
     const int lanes = 32 / shape.groups;
-    check_sums(*of_lane[0], shape.m * shape.n / lanes, call);
+    check_accumulators(*of_lane[0], shape.m * shape.n / lanes, call);
     note_product(of_lane[0]->registers_a, shape.m * shape.k / lanes * shape.element,
                  of_lane[0]->registers_b, shape.k * shape.n / lanes * shape.element);
     for (int group = 0; group < shape.groups; ++group) {
@@ -351,14 +355,18 @@ void mma(const WarpCall& call) {
                 for (int i = 0; i < size / lanes && lane / 4 % shape.groups == group; ++i)
                     visit((of_lane[lane]->*registers)[i], map.at[lane][i]);
         };
-        each(shape.a, shape.m * shape.k, &Call::a, [&](Number x, Place p) { a[p.row][p.col] = x; });
-        each(shape.b, shape.k * shape.n, &Call::b, [&](Number x, Place p) { b[p.row][p.col] = x; });
-        each(shape.d, shape.m * shape.n, &Call::d, [&](Number x, Place p) { d[p.row][p.col] = x; });
+        each(shape.a, shape.m * shape.k, &Call::a,
+             [&](Number x, Position p) { a[p.row][p.col] = x; });
+        each(shape.b, shape.k * shape.n, &Call::b,
+             [&](Number x, Position p) { b[p.row][p.col] = x; });
+        each(shape.d, shape.m * shape.n, &Call::d,
+             [&](Number x, Position p) { d[p.row][p.col] = x; });
         bool added = false;
         if constexpr (std::is_same_v<Number, float>)
             if (shape.groups == 1 || architecture() < 80) {
-                tensor_core_multiply(of_lane[0]->type, of_lane[0]->half_sums ? &call : nullptr,
-                                     shape.m, shape.n, shape.k, a[0], 32, 1, b[0], 8, d[0], 8);
+                tensor_core_multiply(of_lane[0]->type,
+                                     of_lane[0]->half_accumulators ? &call : nullptr, shape.m,
+                                     shape.n, shape.k, a[0], 32, 1, b[0], 8, d[0], 8);
                 added = true;
             }
         if (!added)
@@ -367,7 +375,7 @@ void mma(const WarpCall& call) {
                     for (int col = 0; col < shape.n; ++col)
                         d[row][col] = multiply_add(a[row][k], b[k][col], d[row][col]);
         each(shape.d, shape.m * shape.n, &Call::d,
-             [&](Number& x, Place p) { x = d[p.row][p.col]; });
+             [&](Number& x, Position p) { x = d[p.row][p.col]; });
     }
 }
 template void mma<float>(const WarpCall& call);

@@ -41,6 +41,6 @@ int main() {
     for (int* p : {dEdges, dBegin, dDistance, queue, next, dSize}) cudaFree(p);
     int wrong = 0;
     for (int v = 0; v < n; ++v) wrong += distance[v] != v % side + v / side;
-    std::printf("%d wrong, the last one %d\n", wrong, distance[n - 1]);
+    std::printf("%d wrong, the last vertex is at distance %d\n", wrong, distance[n - 1]);
     return wrong != 0;
 }

@@ -2,7 +2,7 @@
 // Seen: fails
 // Cause: more blocks than the GPU holds at once. Launch as many as fit; the kernel's loop takes the rest.
 // Source: https://github.com/cupy/cupy/pull/3894
-// Says: an H100 has room for 1056 at once
+// Says: an H100 SXM has room for 1056 at once
 #include <cooperative_groups.h>
 #include <cstdio>
 __global__ void fill_and_sum(int* a, int* sum, int n) {

@@ -2,7 +2,7 @@
 // Seen: crashes
 // Cause: .cg copies 16 bytes from multiples of 16; rows of 6 floats begin at multiples of 8.
 // Source: https://github.com/csarofeen/pytorch/pull/2482
-// Says: cp.async: an address is not aligned to the 16 bytes
+// Says: cp.async: an address is not aligned to 16 bytes
 #include <cstdint>
 #include <cstdio>
 __global__ void first_four(const float* in, int columns, float* out) {

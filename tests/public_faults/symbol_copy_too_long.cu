@@ -2,7 +2,7 @@
 // Seen: fails
 // Cause: cudaMemcpyToSymbol() gets twice as many bytes as the variable has, and its error is not checked.
 // Source: own
-// Says: the variable has 32 bytes, not 64
+// Says: 64 bytes at offset 0 exceed the variable's 32
 __constant__ float coefficients[8];
 __global__ void apply(float* out) { out[threadIdx.x] = coefficients[threadIdx.x % 8]; }
 int main() {

@@ -51,14 +51,14 @@ extern const MmaShape kM16n8k16, kM8n8k4_half, kM8n8k4_float;  // the latter two
 extern const MmaShape kM16n8k8, kM16n8k8_tf32, kM16n8k4_tf32, kM16n8k16_bytes, kM16n8k32_bytes,
     kM8n8k16_bytes, kM8n8k4_double;
 
-// A lane's call, its registers unpacked. Number: of the sums, float for those of half, too, and
-// uint32_t for integers, which wrap. type, half_sums: where Number is float.
+// A lane's call, its registers unpacked. Number: of the accumulators, float for those of half, too,
+// and uint32_t for integers, which wrap. type, half_accumulators: where Number is float.
 template <class Number>
 struct MmaCall {
     const MmaShape* shape;
     const void *registers_a, *registers_b;
     tensor_core::Type type;
-    bool half_sums;
+    bool half_accumulators;
     Number a[16], b[8], d[8];
 };
 template <class Number>
@@ -89,11 +89,11 @@ EMULATOR_UNTRACED void pack(const float* from, T (&registers)[n]) {
 template <class D, class A, class B>
 EMULATOR_UNTRACED void mma(const MmaShape& shape, D& d, const A& a, const B& b, const char* file,
                            int line) {
-    constexpr bool half_sums = !std::is_same_v<D, float[std::extent_v<D>]>;
+    constexpr bool half_accumulators = !std::is_same_v<D, float[std::extent_v<D>]>;
     constexpr auto type = std::is_same_v<A, const half2[std::extent_v<A>]>
                               ? tensor_core::Type::f16
                               : tensor_core::Type::bf16;
-    MmaCall<float> call{&shape, a, b, type, half_sums, {}, {}, {}};
+    MmaCall<float> call{&shape, a, b, type, half_accumulators, {}, {}, {}};
     unpack(a, call.a);
     unpack(b, call.b);
     unpack(d, call.d);
