@@ -36,12 +36,10 @@ void find_unset_variables(const Allocation& array, const void* begin, size_t byt
     }
 }
 
-bool never_set(const void* begin, size_t bytes) {
-    const auto* const first = static_cast<const unsigned char*>(begin);
-    return std::all_of(first, first + bytes, [](unsigned char byte) { return byte == 0xfe; });
-}
-
-void report_unset_accumulators(const std::string& instruction, const char* file, int line) {
+void check_accumulators(const std::string& instruction, const void* accumulators, size_t bytes,
+                        const char* file, int line) {
+    const auto* const first = static_cast<const unsigned char*>(accumulators);
+    if (!std::all_of(first, first + bytes, [](unsigned char byte) { return byte == 0xfe; })) return;
     report_once("uninitialised variable: " + instruction + " at " + short_path(file) + ":" +
                     std::to_string(line) + " adds to accumulators that were never set",
                 block_name() + ", " + thread_name(current_thread));

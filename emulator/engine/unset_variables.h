@@ -10,9 +10,8 @@ namespace emulator {
 // Reports the instructions that have stored such a value in these bytes of an array, which are
 // copied to the host.
 void find_unset_variables(const Allocation& array, const void* begin, size_t bytes);
-// Whether variables that are these bytes hold such values.
-bool never_set(const void* begin, size_t bytes);
-// Reports that the current thread adds products to such accumulators.
-void report_unset_accumulators(const std::string& instruction, const char* file, int line);
+// Reports that the current thread adds products to accumulators, if all their bytes hold such values.
+void check_accumulators(const std::string& instruction, const void* accumulators, size_t bytes,
+                        const char* file, int line);
 
 }  // namespace emulator

@@ -276,8 +276,8 @@ void wgmma(const WarpCall& call) {
     if (!warp.fenced || (!is_new && d.pending == 0 && !holds(d, d.seen.data())))
         refuse(warp.fenced ? "no wgmma_fence() since the accumulators were written"
                            : "no wgmma_fence() before the first one");
-    if (mine.accumulate && never_set(mine.d, mine.n * sizeof *mine.d))
-        report_unset_accumulators("wgmma", call.file, call.line);
+    if (mine.accumulate)
+        check_accumulators("wgmma", mine.d, mine.n * sizeof *mine.d, call.file, call.line);
     if (d.pending++ == 0) each_register(d, [&](float& x, int i) { d.results[i] = x; });
     each_register(d, [](float& x, int) { x = __builtin_bit_cast(float, kPoison); });
 

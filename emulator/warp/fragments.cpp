@@ -315,8 +315,7 @@ const MmaShape kM8n8k4_float = {"mma.m8n8k4", 70, 8, 8, 4, 4, 2,
 
 void check_accumulators(const char* instruction, const void* accumulators, size_t bytes,
                         const WarpCall& call) {
-    if (never_set(accumulators, bytes))
-        report_unset_accumulators(instruction, call.file, call.line);
+    check_accumulators(instruction, accumulators, bytes, call.file, call.line);
 }
 template <class Number>
 static void check_accumulators(const MmaCall<Number>& lane, int count, const WarpCall& call) {
