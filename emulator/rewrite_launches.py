@@ -193,25 +193,31 @@ def edits(text, code, elsewhere):
         yield close, 3, ")"
 
 
+def includes(text, code):
+    """Yields the match of each #include that is not in a comment: its bracket or quote, and the name."""
+    for m in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">\n]+)[">]', text, re.MULTILINE):
+        if code[m.start():m.end()].strip():
+            yield m
+
+
 def rewrite(text, included=lambda name, quoted: None, is_header=False, elsewhere=()):
     """Rewrites a file. included(name, quoted): the file to include instead, or the same; None: it is not one of the
     program's. elsewhere: the kernels' names in these files. What cannot be run is refused, in a header only where it is
     compiled."""
     text = joined(text)
     code, changes = blank(text), []
-    for m in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">\n]+)[">]', text, re.MULTILINE):
-        if code[m.start():m.end()].strip():
-            if here := IN_OTHERS.get(m[2], "cuda_std.h" if m[2].startswith("cuda/std/") else None):
-                changes.append((m.start(2), len(m[2]), here))
-            elif other := included(m[2], m[1] == '"'):
-                if other != m[2]:
-                    changes.append((m.start(2) - 1, len(m[2]) + 2, f'"{other}"'))
-            elif m[2] in SAMPLES:
-                changes.append((m.start(2), len(m[2]), f"samples/{SAMPLES[m[2]]}"))
-            elif CUDA_HEADER.match(m[2]) and not (HEADERS / m[2]).exists():
-                if not is_header:
-                    raise Refused(m.end() - 1, f"<{m[2]}>")
-                changes.append((m.start(), m.end() - m.start(), f'#error "{CANNOT_RUN} <{m[2]}>"'))
+    for m in includes(text, code):
+        if here := IN_OTHERS.get(m[2], "cuda_std.h" if m[2].startswith("cuda/std/") else None):
+            changes.append((m.start(2), len(m[2]), here))
+        elif other := included(m[2], m[1] == '"'):
+            if other != m[2]:
+                changes.append((m.start(2) - 1, len(m[2]) + 2, f'"{other}"'))
+        elif m[2] in SAMPLES:
+            changes.append((m.start(2), len(m[2]), f"samples/{SAMPLES[m[2]]}"))
+        elif CUDA_HEADER.match(m[2]) and not (HEADERS / m[2]).exists():
+            if not is_header:
+                raise Refused(m.end() - 1, f"<{m[2]}>")
+            changes.append((m.start(), m.end() - m.start(), f'#error "{CANNOT_RUN} <{m[2]}>"'))
     for pattern, what in UNSUPPORTED:
         for m in pattern.finditer(code):
             if not is_header:

@@ -43,7 +43,6 @@ FLAG = re.compile(r"-(D\w+.*|I.+|U\w+|std=.*|O\d|g|G|w|lineinfo|arch=.*|gencode=
 # Flags for the emulator's compiler, too; the others are only for nvcc.
 TAKEN = re.compile(r"-[DUI]|-std=c\+\+(20|23|2[ab])")
 HAS_MAIN = re.compile(r"\bint\s+main\s*\(")
-INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 
 
 def codes(source, seen):
@@ -54,9 +53,9 @@ def codes(source, seen):
     text = programs.text_of(source)
     code = rewrite_launches.blank(text)
     yield code
-    for include in INCLUDED.finditer(text):
-        if code[include.start():include.end()].strip():
-            yield from codes((source.parent / include[1]).resolve(), seen)
+    for include in rewrite_launches.includes(text, code):
+        if include[1] == '"':
+            yield from codes((source.parent / include[2]).resolve(), seen)
 
 
 class UserKernel:
@@ -73,9 +72,8 @@ class UserKernel:
         self.fast = self.cpu = False
         self.lines_csv = None
         self.read_words(words)
-        code = rewrite_launches.blank(programs.text_of(self.path))
-        self.has_main = any(map(HAS_MAIN.search, (each for source in (self.path, *self.others)
-                                                  for each in codes(source.resolve(), set()))))
+        code, *others = (each for source in (self.path, *self.others) for each in codes(source.resolve(), set()))
+        self.has_main = any(map(HAS_MAIN.search, (code, *others)))
         has_launcher = re.search(r"\blaunch_matmul\s*\(", code)
         self.is_stage = bool(has_launcher and (not self.has_main or re.search(r"\brun_stage\s*\(", code)))
         if not self.is_stage and not self.has_main:
