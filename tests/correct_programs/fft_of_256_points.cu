@@ -14,10 +14,10 @@ __global__ void fft(const float2* in, float2* out) {
         float sine, cosine;
         sincospif(-float(k) / span, &sine, &cosine);
         const float2 a = from[t], b = from[t + kPoints / 2];
-        const float2 turned = {b.x * cosine - b.y * sine, b.x * sine + b.y * cosine};
+        const float2 rotated = {b.x * cosine - b.y * sine, b.x * sine + b.y * cosine};
         const int at = 2 * t - k;
-        to[at] = {a.x + turned.x, a.y + turned.y};
-        to[at + span] = {a.x - turned.x, a.y - turned.y};
+        to[at] = {a.x + rotated.x, a.y + rotated.y};
+        to[at + span] = {a.x - rotated.x, a.y - rotated.y};
         __syncthreads();
         float2* const swapped = from;
         from = to, to = swapped;
