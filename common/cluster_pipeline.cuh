@@ -1,8 +1,8 @@
 // The pipeline of 12_clusters/matmul.cu as classes, for 13_stream_k: TMA loads k-tiles into stages,
 // for all CTAs that share an operand, and wgmma multiplies them. Four things are new. Only some
 // CTAs of a cluster may load for each other, those from rank `first` on. A CTA may have none of a
-// tile's k-tiles. What consumers do while wgmma runs is a function, `meanwhile`. And the producer may
-// be a whole warp, of which one lane issues the loads.
+// tile's k-tiles. What consumers do while wgmma runs is a function, `overlapped`. And the producer
+// may be a whole warp, of which one lane issues the loads.
 #pragma once
 
 #include <algorithm>
@@ -100,11 +100,11 @@ public:
                                              512)),
               a_(A_first_), b_(B_first_), realigner_(pipeline.columns_) {}
 
-        // acc = the products of the next `k_tiles` k-tiles. Calls meanwhile(k_tile) while wgmma works
-        // on a k-tile. If k_tiles is 0, acc becomes 0 after meanwhile(0).
-        template <class Meanwhile>
+        // acc = the products of the next `k_tiles` k-tiles. Calls overlapped(k_tile) while wgmma works
+        // on a k-tile. If k_tiles is 0, acc becomes 0 after overlapped(0).
+        template <class Overlapped>
         __device__ __forceinline__ void multiply(float (&acc)[Tile::kFragments][4], int k_tiles,
-                                                 Meanwhile meanwhile) {
+                                                 Overlapped overlapped) {
             // The products of a k-tile run on while a single consumer warpgroup starts those of the
             // next one, and while B of the next one is realigned.
             constexpr bool kSingleConsumer = Tile::kWarpgroups == 1 && !Tile::kRealignsB;
@@ -130,7 +130,7 @@ public:
                     else ptx::wgmma_m64k16<half, 0, 1>(acc, a_s, b_s, k_tile + s > 0);
                 }
                 ptx::wgmma_commit_group();
-                meanwhile(k_tile);
+                overlapped(k_tile);
                 if (kSingleConsumer) {  // waits for the k-tile before, while these products run
                     ptx::wgmma_wait_group<1>();
                     if (k_tile > 0) pipeline_.release(previous);
@@ -150,7 +150,7 @@ public:
             }
             ptx::warpgroup_fence_operand(acc);  // keeps the compiler from reading acc earlier
             if (k_tiles > 0) return;
-            meanwhile(0);
+            overlapped(0);
             for (auto& fragment : acc)
                 for (float& element : fragment) element = 0;
         }
