@@ -1,9 +1,10 @@
-// Instructions that compute in registers. Floating-point results are computed in double and rounded
-// once, to the nearest, unless cvt says otherwise; approximations are more exact than a GPU's.
+// Instructions that compute in registers. Floating-point results are rounded to nearest even, once;
+// cvt also has the other roundings. Approximations are more exact than a GPU's.
 
 #include "emulator/ptx/ptx_arithmetic.h"
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 
 #include "emulator/include/cuda_fp16.h"
@@ -16,98 +17,122 @@ using Instruction = PtxInstruction;
 
 uint64_t mask(int bytes) { return bytes < 8 ? (uint64_t(1) << 8 * bytes) - 1 : ~uint64_t(0); }
 
-// Applies an operation to the elements of up to three registers after the first argument.
-// of_floating(a, b, c) for floating-point types; of_integers(a, b, c) for others, sign-extended as the type is.
-template <class OfFloating, class OfIntegers>
-void each(Thread& t, const Instruction& i, const OfFloating& of_floating,
-          const OfIntegers& of_integers) {
-    const PtxType type = i.type();
-    if (!type.kind) t.refuse("lacks a type");
-    const auto& arguments = i.arguments;
-    uint64_t in[3] = {}, result = 0;
-    for (size_t a = 1; a < arguments.size() && a < 4; ++a) in[a - 1] = t.bits(arguments[a], type);
-    const PtxType element{type.kind, type.bytes};
-    for (int part = 0; part < type.count; ++part) {
-        const int shift = 8 * type.bytes * part;
-        uint64_t bits;
-        if (type.is_floating()) {
-            double x[3];
-            for (int a = 0; a < 3; ++a)
-                x[a] = double_of(in[a] >> shift & mask(type.bytes), element);
-            double y = of_floating(x[0], x[1], x[2]);
-            if (i.has("sat")) y = y > 0 ? std::min(y, 1.0) : 0;
-            if (i.has("relu")) y = y > 0 || y != y ? y : 0;
-            bits = bits_of_double(y, element);
-        } else {
-            int64_t x[3];
-            const int unused = 64 - 8 * type.bytes;
-            for (int a = 0; a < 3; ++a) {
-                const uint64_t raw = in[a] << unused;
-                x[a] = type.kind == 's' ? int64_t(raw) >> unused : int64_t(raw >> unused);
-            }
-            bits = uint64_t(of_integers(x[0], x[1], x[2]));
-        }
-        result |= (bits & mask(type.bytes)) << shift;
-    }
-    t.write(arguments[0], type, result);
+// The integer in the lowest bits of a register, as its type extends it to 64 bits.
+int64_t extended(uint64_t bits, const PtxType& type) {
+    const int unused = 64 - 8 * type.bytes;
+    return type.kind == 's' ? int64_t(bits << unused) >> unused : int64_t(bits << unused >> unused);
 }
 
-const auto kNoReals = [](double, double, double) { return 0.0; };
-const auto kNoIntegers = [](int64_t, int64_t, int64_t) { return int64_t(0); };
+// Applies bits_of(a, b, c) to the bits of up to three source operands, element by element if the
+// type is packed, and writes the result to arguments[0].
+template <class BitsOf>
+void per_element(Thread& t, const Instruction& i, const BitsOf& bits_of) {
+    const PtxType type = i.type();
+    uint64_t in[3] = {}, result = 0;
+    for (size_t a = 1; a < i.arguments.size() && a < 4; ++a)
+        in[a - 1] = t.bits(i.arguments[a], type);
+    for (int shift = 0; shift < 8 * type.width(); shift += 8 * type.bytes)
+        result |= (bits_of(in[0] >> shift & mask(type.bytes), in[1] >> shift & mask(type.bytes),
+                           in[2] >> shift & mask(type.bytes)) &
+                   mask(type.bytes))
+                  << shift;
+    t.write(i.arguments[0], type, result);
+}
 
-// It wraps.
+// .ftz: a subnormal number becomes a zero of its sign. Only f16, bf16 and f32 have it.
+double flushed(const Instruction& i, double x, const PtxType& type) {
+    const double least = type.kind == 'f' && type.bytes == 2 ? 0x1p-14 : 0x1p-126;
+    return type.bytes < 8 && i.has("ftz") && std::fabs(x) < least ? std::copysign(0., x) : x;
+}
+
+template <class Real>
+Real clamped(const Instruction& i, Real x) {
+    if (i.has("sat")) x = x > 0 ? std::min(x, Real(1)) : 0;
+    if (i.has("relu")) x = x > 0 || x != x ? x : 0;
+    return x;
+}
+
+// function(a, b, c) of doubles.
+template <class Function>
+void floating_op(Thread& t, const Instruction& i, const Function& function) {
+    const PtxType element{i.type().kind, i.type().bytes};
+    const auto value = [&](uint64_t bits) { return flushed(i, double_of(bits, element), element); };
+    per_element(t, i, [&](uint64_t a, uint64_t b, uint64_t c) {
+        const double exact = clamped(i, function(value(a), value(b), value(c)));
+        const uint64_t bits = bits_of_double(exact, element);
+        return i.has("ftz") ? bits_of_double(value(bits), element) : bits;
+    });
+}
+
+// function(a, b, c) of integers, which are sign-extended if the type is signed and zero-extended
+// otherwise.
+template <class Function>
+void integer_op(Thread& t, const Instruction& i, const Function& function) {
+    const PtxType type = i.type();
+    per_element(t, i, [&](uint64_t a, uint64_t b, uint64_t c) {
+        return uint64_t(function(extended(a, type), extended(b, type), extended(c, type)));
+    });
+}
+
+// Sums and differences that wrap around instead of overflowing.
 int64_t plus(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
+int64_t minus(int64_t a, int64_t b) { return int64_t(uint64_t(a) - uint64_t(b)); }
 
-// mul.lo, mul.hi and mul.wide of integers.
+// The .sat of integers, which only add, sub and mad.hi of s32 have.
+void refuse_sat(Thread& t, const Instruction& i, bool has_it) {
+    if (i.has("sat") && !(has_it && i.type().kind == 's' && i.type().bytes == 4))
+        t.refuse("these integers have no .sat");
+}
+int64_t saturated(const Instruction& i, int64_t x) {
+    return i.has("sat") ? std::clamp<int64_t>(x, INT_MIN, INT_MAX) : x;
+}
+
+// Integer mul and mad: .lo, .hi and .wide.
 void multiply(Thread& t, const Instruction& i, bool adds) {
     const PtxType type = i.type();
+    refuse_sat(t, i, adds && i.has("hi"));
     const __int128 product =
         type.kind == 's'
             ? __int128(t.integer(i.arguments[1], type)) * t.integer(i.arguments[2], type)
             : __int128((unsigned __int128)t.bits(i.arguments[1], type) *
                        t.bits(i.arguments[2], type));
     const PtxType to{type.kind, i.has("wide") ? 2 * type.bytes : type.bytes};
-    uint64_t result = uint64_t(i.has("hi") ? product >> 8 * type.bytes : product);
-    if (adds) result += t.bits(i.arguments[3], to);
-    t.write(i.arguments[0], to, result & mask(to.bytes));
+    int64_t result = int64_t(i.has("hi") ? product >> 8 * type.bytes : product);
+    if (adds) result = saturated(i, plus(result, t.integer(i.arguments[3], to)));
+    t.write(i.arguments[0], to, uint64_t(result) & mask(to.bytes));
 }
 
-template <class Function>
-void of_one_floating(Thread& t, const Instruction& i, const Function& function) {
-    if (!i.type().is_floating()) t.refuse("takes a floating-point type");
-    each(
-        t, i, [&](double a, double, double) { return function(a); }, kNoIntegers);
-}
-
-template <class Function>
-void of_bits(Thread& t, const Instruction& i, const Function& function) {
-    each(t, i, kNoReals, function);
-}
-
-bool compare(const std::string& how, double a, double b) {
+bool compare(const std::string& op, double a, double b) {
     const bool ordered = a == a && b == b;
-    if (how == "eq") return a == b;
-    if (how == "ne") return ordered && a != b;
-    if (how == "lt") return a < b;
-    if (how == "le") return a <= b;
-    if (how == "gt") return a > b;
-    if (how == "ge") return a >= b;
-    if (how == "num") return ordered;
-    if (how == "nan") return !ordered;
-    return !ordered || compare(how.substr(0, 2), a, b);  // equ, neu, ltu, ...
+    if (op == "eq") return a == b;
+    if (op == "ne") return ordered && a != b;
+    if (op == "lt") return a < b;
+    if (op == "le") return a <= b;
+    if (op == "gt") return a > b;
+    if (op == "ge") return a >= b;
+    if (op == "num") return ordered;
+    if (op == "nan") return !ordered;
+    return !ordered || compare(op.substr(0, 2), a, b);  // equ, neu, ltu, ...
 }
 
 template <class Integer>
-bool compare_integers(const std::string& how, Integer a, Integer b) {
-    if (how == "eq") return a == b;
-    if (how == "ne") return a != b;
-    if (how == "lt" || how == "lo") return a < b;
-    if (how == "le" || how == "ls") return a <= b;
-    if (how == "gt" || how == "hi") return a > b;
+bool compare_integers(const std::string& op, Integer a, Integer b) {
+    if (op == "eq") return a == b;
+    if (op == "ne") return a != b;
+    if (op == "lt" || op == "lo") return a < b;
+    if (op == "le" || op == "ls") return a <= b;
+    if (op == "gt" || op == "hi") return a > b;
     return a >= b;  // ge, hs
 }
 
-double rounded(const Instruction& i, double x) {  // to an integer
+// The operators of setp for a type.
+const char* operators(const PtxType& type) {
+    if (type.is_floating()) return " eq ne lt le gt ge equ neu ltu leu gtu geu num nan ";
+    if (type.kind == 'b') return " eq ne ";
+    return type.kind == 's' ? " eq ne lt le gt ge " : " eq ne lt le gt ge lo ls hi hs ";
+}
+
+double to_integer(const Instruction& i, double x) {
     if (i.has("rmi")) return std::floor(x);
     if (i.has("rpi")) return std::ceil(x);
     if (i.has("rzi")) return std::trunc(x);
@@ -115,145 +140,154 @@ double rounded(const Instruction& i, double x) {  // to an integer
     return x;
 }
 
+// The bits of a number in a floating-point type, rounded as cvt says. A long double holds every
+// double and every 64-bit integer exactly.
+uint64_t rounded(const Instruction& i, long double exact, const PtxType& type) {
+    double nearest = double(exact);
+    if (type.bytes < 8) nearest = to_odd<uint64_t>(nearest, double(exact - nearest));
+    uint64_t bits = bits_of_double(nearest, type);
+    if (type.kind == 't') {  // TF32 keeps 10 of the 23 bits of an f32's mantissa
+        if (exact != exact) return bits;
+        const uint64_t half = i.has("rz") ? 0 : i.has("rna") ? 0x1000 : 0xfff + (bits >> 13 & 1);
+        return (bits + half) & ~uint64_t(0x1fff);
+    }
+    // One step back where rounding to nearest has gone in the wrong direction.
+    const double found = double_of(bits, type);
+    if (i.has("rz") && std::fabs(found) > std::fabs(exact)) --bits;
+    if (i.has("rm") && found > exact) bits += std::signbit(found) ? 1 : -1;
+    if (i.has("rp") && found < exact) bits += std::signbit(found) ? -1 : 1;
+    return bits;
+}
+
 uint64_t converted(const Instruction& i, uint64_t bits, const PtxType& from, const PtxType& to) {
+    const auto flush = [&](double x, const PtxType& type) {  // cvt flushes no other type
+        return type.kind == 'f' && type.bytes == 4 ? flushed(i, x, type) : x;
+    };
     if (from.is_floating()) {
-        const double x = double_of(bits, from);
+        const double x = to_integer(i, flush(double_of(bits, from), from));
         if (to.is_floating()) {
-            double y = rounded(i, x);
-            if (i.has("sat")) y = y > 0 ? std::min(y, 1.0) : 0;
-            if (i.has("relu")) y = y > 0 || y != y ? y : 0;
-            uint64_t result = bits_of_double(y, to);
-            // Towards zero: one step back where rounding to the nearest has gone too far.
-            if (i.has("rz") && std::fabs(double_of(result, to)) > std::fabs(y)) --result;
-            // .rna.tf32: to the nearest of those whose last 13 bits are 0.
-            if (to.kind == 't') result = (result + (i.has("rz") ? 0 : 0x1000)) & ~uint64_t(0x1fff);
-            return result;
+            const uint64_t result = rounded(i, clamped(i, x), to);
+            return bits_of_double(flush(double_of(result, to), to), to);
         }
-        // A value beyond the type's range becomes the nearest integer in it; NaN becomes 0.
-        const double y = rounded(i, x), width = 8 * to.bytes;
-        const double least = to.kind == 's' ? -std::ldexp(1, int(width) - 1) : 0;
-        const double end = std::ldexp(1, int(to.kind == 's' ? width - 1 : width));
-        if (y != y) return 0;
-        if (y <= least) return uint64_t(to.kind == 's' ? int64_t(least) : 0);
-        if (y >= end) return to.kind == 's' ? mask(to.bytes) >> 1 : mask(to.bytes);
-        return to.kind == 's' ? uint64_t(int64_t(y)) : uint64_t(y);
+        // Values out of range saturate. NaN becomes 0, or with a 64-bit source or result the
+        // number that has only the highest bit (PTX ISA, cvt).
+        const int width = 8 * to.bytes;
+        const bool is_signed = to.kind == 's';
+        if (x != x) return from.bytes == 8 || to.bytes == 8 ? uint64_t(1) << (width - 1) : 0;
+        const double least = is_signed ? -std::ldexp(1, width - 1) : 0;
+        const double end = std::ldexp(1, is_signed ? width - 1 : width);
+        if (x <= least) return is_signed ? uint64_t(int64_t(least)) : 0;
+        if (x >= end) return is_signed ? mask(to.bytes) >> 1 : mask(to.bytes);
+        return is_signed ? uint64_t(int64_t(x)) : uint64_t(x);
     }
-    const int unused = 64 - 8 * from.bytes;
-    const int64_t x =
-        from.kind == 's' ? int64_t(bits << unused) >> unused : int64_t(bits & mask(from.bytes));
-    if (to.is_floating())
-        return bits_of_double(from.kind == 's' ? double(x) : double(uint64_t(x)), to);
-    if (i.has("sat")) {
-        const int64_t most =
-            int64_t(to.kind == 's' || to.bytes == 8 ? mask(to.bytes) >> 1 : mask(to.bytes));
-        const int64_t least = to.kind == 's' ? -most - 1 : 0;
-        return uint64_t(std::max(least, std::min(x, most)));
-    }
-    return uint64_t(x);
+    const int64_t x = extended(bits, from);
+    const __int128 exact = from.kind == 's' ? __int128(x) : __int128(uint64_t(x));
+    if (to.is_floating()) return rounded(i, clamped(i, static_cast<long double>(exact)), to);
+    if (!i.has("sat")) return uint64_t(x);
+    const __int128 most = to.kind == 's' ? mask(to.bytes) >> 1 : mask(to.bytes);
+    return uint64_t(std::clamp(exact, to.kind == 's' ? -most - 1 : 0, most));
+}
+
+// A number is chosen before NaN, unless .NaN says otherwise, and -0 is less than +0.
+template <bool kMax>
+void min_or_max(Thread& t, const Instruction& i) {
+    if (i.type().is_floating())
+        return floating_op(t, i, [&](double a, double b, double) {
+            if (a != a || b != b) return i.has("NaN") ? NAN : a != a ? b : a;
+            return (a == b ? std::signbit(a) : a < b) == kMax ? b : a;
+        });
+    const bool is_signed = i.type().kind == 's';
+    integer_op(t, i, [&](int64_t a, int64_t b, int64_t) {
+        return (is_signed ? a < b : uint64_t(a) < uint64_t(b)) == kMax ? b : a;
+    });
 }
 
 }  // namespace
 
 void add(Thread& t, const Instruction& i) {
-    each(
-        t, i, [](double a, double b, double) { return a + b; },
-        [](int64_t a, int64_t b, int64_t) { return plus(a, b); });
+    if (i.type().is_floating())
+        return floating_op(t, i, [](double a, double b, double) { return a + b; });
+    refuse_sat(t, i, true);
+    integer_op(t, i, [&](int64_t a, int64_t b, int64_t) { return saturated(i, plus(a, b)); });
 }
 void sub(Thread& t, const Instruction& i) {
-    each(
-        t, i, [](double a, double b, double) { return a - b; },
-        [](int64_t a, int64_t b, int64_t) { return int64_t(uint64_t(a) - uint64_t(b)); });
+    if (i.type().is_floating())
+        return floating_op(t, i, [](double a, double b, double) { return a - b; });
+    refuse_sat(t, i, true);
+    integer_op(t, i, [&](int64_t a, int64_t b, int64_t) { return saturated(i, minus(a, b)); });
 }
 void mul(Thread& t, const Instruction& i) {
     if (!i.type().is_floating()) return multiply(t, i, false);
-    each(
-        t, i, [](double a, double b, double) { return a * b; }, kNoIntegers);
+    floating_op(t, i, [](double a, double b, double) { return a * b; });
 }
 void mad(Thread& t, const Instruction& i) {
     if (!i.type().is_floating()) return multiply(t, i, true);
     fma(t, i);
 }
 void fma(Thread& t, const Instruction& i) {
-    const PtxType type = i.type();
-    each(
-        t, i,
-        [&](double a, double b, double c) {
-            return type.bytes == 8   ? std::fma(a, b, c)
-                   : type.bytes == 4 ? double(std::fma(float(a), float(b), float(c)))
-                                     : double(odd_fma(a, b, c));
-        },
-        kNoIntegers);
+    const int bytes = i.type().bytes;
+    floating_op(t, i, [&](double a, double b, double c) {
+        return bytes == 8   ? std::fma(a, b, c)
+               : bytes == 4 ? double(std::fma(float(a), float(b), float(c)))
+                            : double(odd_fma(a, b, c));
+    });
 }
 void div(Thread& t, const Instruction& i) {
+    if (i.type().is_floating())
+        return floating_op(t, i, [](double a, double b, double) { return a / b; });
     const bool is_signed = i.type().kind == 's';
-    if (!i.type().is_floating() && t.bits(i.arguments[2], i.type()) == 0)
-        t.refuse("division by zero");
-    each(
-        t, i, [](double a, double b, double) { return a / b; },
-        [&](int64_t a, int64_t b, int64_t) {
-            if (is_signed) return b == -1 ? int64_t(-uint64_t(a)) : a / b;
-            return int64_t(uint64_t(a) / uint64_t(b));
-        });
+    integer_op(t, i, [&](int64_t a, int64_t b, int64_t) {
+        if (b == 0) t.refuse("division by zero");
+        if (is_signed) return b == -1 ? minus(0, a) : a / b;
+        return int64_t(uint64_t(a) / uint64_t(b));
+    });
 }
 void rem(Thread& t, const Instruction& i) {
     const bool is_signed = i.type().kind == 's';
-    if (t.bits(i.arguments[2], i.type()) == 0) t.refuse("division by zero");
-    of_bits(t, i, [&](int64_t a, int64_t b, int64_t) {
+    integer_op(t, i, [&](int64_t a, int64_t b, int64_t) {
+        if (b == 0) t.refuse("division by zero");
         if (is_signed) return b == -1 ? 0 : a % b;
         return int64_t(uint64_t(a) % uint64_t(b));
     });
 }
-void min(Thread& t, const Instruction& i) {
-    const bool is_signed = i.type().kind == 's', nan = i.has("NaN");
-    each(
-        t, i,
-        [&](double a, double b, double) {
-            return nan && (a != a || b != b) ? NAN : std::fmin(a, b);
-        },
-        [&](int64_t a, int64_t b, int64_t) {
-            return (is_signed ? a < b : uint64_t(a) < uint64_t(b)) ? a : b;
-        });
-}
-void max(Thread& t, const Instruction& i) {
-    const bool is_signed = i.type().kind == 's', nan = i.has("NaN");
-    each(
-        t, i,
-        [&](double a, double b, double) {
-            return nan && (a != a || b != b) ? NAN : std::fmax(a, b);
-        },
-        [&](int64_t a, int64_t b, int64_t) {
-            return (is_signed ? a > b : uint64_t(a) > uint64_t(b)) ? a : b;
-        });
-}
+
+void min(Thread& t, const Instruction& i) { min_or_max<false>(t, i); }
+void max(Thread& t, const Instruction& i) { min_or_max<true>(t, i); }
+
 void abs(Thread& t, const Instruction& i) {
-    each(
-        t, i, [](double a, double, double) { return std::fabs(a); },
-        [](int64_t a, int64_t, int64_t) { return a < 0 ? int64_t(-uint64_t(a)) : a; });
+    if (i.type().is_floating())
+        return floating_op(t, i, [](double a, double, double) { return std::fabs(a); });
+    integer_op(t, i, [](int64_t a, int64_t, int64_t) { return a < 0 ? minus(0, a) : a; });
 }
 void neg(Thread& t, const Instruction& i) {
-    each(
-        t, i, [](double a, double, double) { return -a; },
-        [](int64_t a, int64_t, int64_t) { return int64_t(-uint64_t(a)); });
+    if (i.type().is_floating())
+        return floating_op(t, i, [](double a, double, double) { return -a; });
+    integer_op(t, i, [](int64_t a, int64_t, int64_t) { return minus(0, a); });
 }
 void sad(Thread& t, const Instruction& i) {
-    of_bits(t, i, [](int64_t a, int64_t b, int64_t c) { return plus(c, a < b ? b - a : a - b); });
+    const bool is_signed = i.type().kind == 's';
+    integer_op(t, i, [&](int64_t a, int64_t b, int64_t c) {
+        const bool less = is_signed ? a < b : uint64_t(a) < uint64_t(b);
+        return plus(c, less ? minus(b, a) : minus(a, b));
+    });
 }
 
 void and_(Thread& t, const Instruction& i) {
-    of_bits(t, i, [](int64_t a, int64_t b, int64_t) { return a & b; });
+    integer_op(t, i, [](int64_t a, int64_t b, int64_t) { return a & b; });
 }
 void or_(Thread& t, const Instruction& i) {
-    of_bits(t, i, [](int64_t a, int64_t b, int64_t) { return a | b; });
+    integer_op(t, i, [](int64_t a, int64_t b, int64_t) { return a | b; });
 }
 void xor_(Thread& t, const Instruction& i) {
-    of_bits(t, i, [](int64_t a, int64_t b, int64_t) { return a ^ b; });
+    integer_op(t, i, [](int64_t a, int64_t b, int64_t) { return a ^ b; });
 }
 void not_(Thread& t, const Instruction& i) {
     const bool predicate = i.type().kind == 'p';
-    of_bits(t, i, [&](int64_t a, int64_t, int64_t) { return predicate ? !a : ~a; });
+    integer_op(t, i, [&](int64_t a, int64_t, int64_t) { return predicate ? !a : ~a; });
 }
 
-// Shifts by as many bits as there are, or more, shift everything out.
+// PTX clamps the amount of a shift to the width of the type: then shl and an unsigned shr give 0,
+// and a signed shr gives copies of the sign.
 void shl(Thread& t, const Instruction& i) {
     const uint64_t by = t.word(i.arguments[2]);
     const PtxType type = i.type();
@@ -277,7 +311,7 @@ void shf(Thread& t, const Instruction& i) {
 }
 void lop3(Thread& t, const Instruction& i) {
     const uint64_t table = t.word(i.arguments[4]);
-    of_bits(t, i, [&](int64_t a, int64_t b, int64_t c) {
+    integer_op(t, i, [&](int64_t a, int64_t b, int64_t c) {
         int64_t result = 0;
         for (int bit = 0; bit < 32; ++bit)
             result |=
@@ -310,7 +344,7 @@ void bfi(Thread& t, const Instruction& i) {
 }
 void brev(Thread& t, const Instruction& i) {
     const int width = 8 * i.type().bytes;
-    of_bits(t, i, [&](int64_t a, int64_t, int64_t) {
+    integer_op(t, i, [&](int64_t a, int64_t, int64_t) {
         int64_t result = 0;
         for (int bit = 0; bit < width; ++bit) result |= (a >> bit & 1) << (width - 1 - bit);
         return result;
@@ -332,27 +366,28 @@ void prmt(Thread& t, const Instruction& i) {
 
 void setp(Thread& t, const Instruction& i) {
     const PtxType type = i.type();
-    const std::string& how = i.modifiers[0];
+    const std::string& op = i.modifiers[0];
+    const PtxArgument &to = i.arguments[0], &a = i.arguments[1], &b = i.arguments[2];
+    if (std::string(operators(type)).find(" " + op + " ") == std::string::npos)
+        t.refuse("this type has no ." + op);
     bool holds;
     if (type.is_floating())
-        holds = compare(how, t.floating(i.arguments[1], type), t.floating(i.arguments[2], type));
-    else if (type.kind == 's')
-        holds =
-            compare_integers(how, t.integer(i.arguments[1], type), t.integer(i.arguments[2], type));
-    else holds = compare_integers(how, t.bits(i.arguments[1], type), t.bits(i.arguments[2], type));
-    bool other = !holds;  // of p|q
+        holds = compare(op, flushed(i, t.floating(a, type), type),
+                        flushed(i, t.floating(b, type), type));
+    else if (type.kind == 's') holds = compare_integers(op, t.integer(a, type), t.integer(b, type));
+    else holds = compare_integers(op, t.bits(a, type), t.bits(b, type));
+    bool complement = !holds;  // q of p|q
     if (i.arguments.size() > 3) {
         const bool third = t.holds(i.arguments[3]);
         const auto combined = [&](bool x) {
             return i.has("and") ? x && third : i.has("or") ? x || third : x != third;
         };
-        other = combined(!holds);
+        complement = combined(!holds);
         holds = combined(holds);
     }
-    const PtxArgument& to = i.arguments[0];
     if (to.kind != PtxArgument::pair) return t.set_predicate(to, holds);
     t.set_predicate(to.parts[0], holds);
-    t.set_predicate(to.parts[1], other);
+    t.set_predicate(to.parts[1], complement);
 }
 void selp(Thread& t, const Instruction& i) {
     const PtxType type = i.type();
@@ -360,8 +395,9 @@ void selp(Thread& t, const Instruction& i) {
 }
 void slct(Thread& t, const Instruction& i) {
     const PtxType type = i.types.front(), chooses = i.type();
-    const bool first = chooses.is_floating() ? t.floating(i.arguments[3], chooses) >= 0
-                                             : t.integer(i.arguments[3], chooses) >= 0;
+    const bool first = chooses.is_floating()
+                           ? flushed(i, t.floating(i.arguments[3], chooses), chooses) >= 0
+                           : t.integer(i.arguments[3], chooses) >= 0;
     t.write(i.arguments[0], type, t.bits(i.arguments[first ? 1 : 2], type));
 }
 
@@ -370,6 +406,9 @@ void cvt(Thread& t, const Instruction& i) {
     if (i.types.size() != 2) t.refuse("needs two types");
     const PtxType to = i.types[0], from = i.types[1];
     const PtxType element{to.kind, to.bytes};
+    if (i.arguments.size() != size_t(to.count + 1))
+        t.refuse("takes " + std::to_string(to.count + 1) + " operands with these types");
+    if (from.count == 2 || from.kind == 't') t.refuse("converts no such type");
     if (to.count == 2) {
         const auto half = [&](const PtxArgument& argument) {
             return converted(i, t.bits(argument, from), from, element) & 0xffff;
@@ -399,28 +438,28 @@ void mov(Thread& t, const Instruction& i) {
 }
 
 void rcp(Thread& t, const Instruction& i) {
-    of_one_floating(t, i, [](double a) { return 1 / a; });
+    floating_op(t, i, [](double a, double, double) { return 1 / a; });
 }
 void sqrt(Thread& t, const Instruction& i) {
-    of_one_floating(t, i, [](double a) { return std::sqrt(a); });
+    floating_op(t, i, [](double a, double, double) { return std::sqrt(a); });
 }
 void rsqrt(Thread& t, const Instruction& i) {
-    of_one_floating(t, i, [](double a) { return 1 / std::sqrt(a); });
+    floating_op(t, i, [](double a, double, double) { return 1 / std::sqrt(a); });
 }
 void ex2(Thread& t, const Instruction& i) {
-    of_one_floating(t, i, [](double a) { return std::exp2(a); });
+    floating_op(t, i, [](double a, double, double) { return std::exp2(a); });
 }
 void lg2(Thread& t, const Instruction& i) {
-    of_one_floating(t, i, [](double a) { return std::log2(a); });
+    floating_op(t, i, [](double a, double, double) { return std::log2(a); });
 }
 void sin(Thread& t, const Instruction& i) {
-    of_one_floating(t, i, [](double a) { return std::sin(a); });
+    floating_op(t, i, [](double a, double, double) { return std::sin(a); });
 }
 void cos(Thread& t, const Instruction& i) {
-    of_one_floating(t, i, [](double a) { return std::cos(a); });
+    floating_op(t, i, [](double a, double, double) { return std::cos(a); });
 }
 void tanh(Thread& t, const Instruction& i) {
-    of_one_floating(t, i, [](double a) { return std::tanh(a); });
+    floating_op(t, i, [](double a, double, double) { return std::tanh(a); });
 }
 
 void dp4a(Thread& t, const Instruction& i) {

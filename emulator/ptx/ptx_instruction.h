@@ -34,7 +34,8 @@ struct PtxInstruction;
 class PtxThread;
 struct PtxRow {  // of the table of instructions
     const char* name;  // the first parts of its name: mbarrier.try_wait
-    const char* modifiers;  // that may follow; "type" stands for all types
+    // That may follow. "type" stands for every type; a row that begins with a type needs one.
+    const char* modifiers;
     int least, most;  // operands
     void (*run)(PtxThread& thread, const PtxInstruction& instruction);
 };

@@ -129,12 +129,14 @@ private:
         std::string part;
         for (std::getline(rest, part, '.'); std::getline(rest, part, '.');) {
             instruction.modifiers.push_back(part);
-            if (const PtxType type = ptx_type(part); type.kind) instruction.types.push_back(type);
-            else if (!allows(*instruction.row, part))
+            const PtxType type = ptx_type(part);
+            if (type.kind) instruction.types.push_back(type);
+            if (!allows(*instruction.row, part) && !(type.kind && allows(*instruction.row, "type")))
                 return refuse("is none that the emulator has: ." + part);
         }
-        if (!instruction.types.empty() && !allows(*instruction.row, "type"))
-            return refuse("has a type");
+        const std::string modifiers = instruction.row->modifiers;
+        if (instruction.types.empty() && ptx_type(modifiers.substr(0, modifiers.find(' '))).kind)
+            return refuse("lacks a type");
         for (const std::string& operand : split(text.substr(end), ','))
             instruction.arguments.push_back(argument(operand));
         const int count = int(instruction.arguments.size());

@@ -141,6 +141,119 @@ TEST_F(InlinePtx, Reals) {
     expect_silence();
 }
 
+__global__ void conversions(double* out) {
+    float f;
+    double d;
+    int i;
+    unsigned u;
+    long long l;
+    unsigned long long v;
+    const long long large = (1ll << 60) + (1ll << 36) + 1;  // just above halfway
+    asm("cvt.rn.f32.s64 %0, %1;" : "=f"(f) : "l"(large));
+    *out++ = f;
+    asm("cvt.rz.f32.s64 %0, %1;" : "=f"(f) : "l"(large));
+    *out++ = f;
+    asm("cvt.rz.f32.s32 %0, %1;" : "=f"(f) : "r"(INT_MAX));
+    *out++ = f;
+    asm("cvt.rm.f32.f64 %0, %1;" : "=f"(f) : "d"(1 + 0x1p-30));
+    *out++ = f;
+    asm("cvt.rp.f32.f64 %0, %1;" : "=f"(f) : "d"(1 + 0x1p-30));
+    *out++ = f;
+    asm("cvt.rm.f32.f64 %0, %1;" : "=f"(f) : "d"(-1 - 0x1p-30));
+    *out++ = f;
+    asm("cvt.rp.f32.f64 %0, %1;" : "=f"(f) : "d"(-1 - 0x1p-30));
+    *out++ = f;
+    asm("cvt.rn.f64.u64 %0, %1;" : "=d"(d) : "l"(~0ull));
+    *out++ = d;
+    asm("cvt.rz.f64.u64 %0, %1;" : "=d"(d) : "l"(~0ull));
+    *out++ = d;
+    asm("cvt.rzi.s32.f32 %0, %1;" : "=r"(i) : "f"(NAN));
+    *out++ = i;
+    asm("cvt.rzi.s64.f32 %0, %1;" : "=l"(l) : "f"(NAN));
+    *out++ = double(l);
+    asm("cvt.rzi.s32.f64 %0, %1;" : "=r"(i) : "d"(double(NAN)));
+    *out++ = i;
+    asm("cvt.rzi.u32.f64 %0, %1;" : "=r"(u) : "d"(double(NAN)));
+    *out++ = u;
+    asm("cvt.sat.s32.u64 %0, %1;" : "=r"(i) : "l"(1ull << 63));
+    *out++ = i;
+    asm("cvt.sat.u32.u64 %0, %1;" : "=r"(u) : "l"(1ull << 63));
+    *out++ = u;
+    asm("cvt.sat.s64.u64 %0, %1;" : "=l"(l) : "l"(1ull << 63));
+    *out++ = double(l);
+    asm("cvt.sat.u64.s64 %0, %1;" : "=l"(v) : "l"(-1ll));
+    *out++ = double(v);
+    asm("cvt.ftz.f64.f32 %0, %1;" : "=d"(d) : "f"(0x1p-130f));
+    *out++ = d;
+    asm("cvt.rn.ftz.f32.f64 %0, %1;" : "=f"(f) : "d"(-0x1p-130));
+    *out++ = f;
+}
+TEST_F(InlinePtx, Conversions) {
+    Device<double> out(19, 0.);
+    conversions<<<1, 1>>>(out.data);
+    const std::vector<double> expected = {0x1p60 + 0x1p37,
+                                          0x1p60,
+                                          0x1p31 - 128,
+                                          1,
+                                          1 + 0x1p-23,
+                                          -1 - 0x1p-23,
+                                          -1,
+                                          0x1p64,
+                                          0x1p64 - 2048,
+                                          0,
+                                          -0x1p63,
+                                          -0x1p31,
+                                          0x1p31,
+                                          0x1p31 - 1,
+                                          0x1p32 - 1,
+                                          0x1p63,
+                                          0,
+                                          0,
+                                          0};
+    EXPECT_EQ(out.host(), expected);
+    expect_silence();
+}
+
+__global__ void to_tf32(unsigned* out) {
+    const auto convert = [&](float x) {
+        asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(*out++) : "f"(x));
+        asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(*out++) : "f"(x));
+        asm("cvt.rz.tf32.f32 %0, %1;" : "=r"(*out++) : "f"(x));
+    };
+    convert(1 + 0x1p-11f);  // halfway to 1 + 2^-10, which is odd
+    convert(1 + 0x1p-10f + 0x1p-11f);
+    convert(__uint_as_float(0x7fffffff));  // NaN
+}
+TEST_F(InlinePtx, RoundsToTf32) {
+    Words found = words(to_tf32, 9);
+    for (int i = 6; i < 9; ++i) EXPECT_TRUE(std::isnan(__uint_as_float(found[i])));
+    found.resize(6);
+    EXPECT_EQ(found,
+              (Words{0x3f800000, 0x3f802000, 0x3f800000, 0x3f804000, 0x3f804000, 0x3f802000}));
+    expect_silence();
+}
+
+__global__ void limits(unsigned* out) {
+    OF_TWO("add.sat.s32", INT_MAX, 1);
+    OF_TWO("add.s32", INT_MAX, 1);
+    OF_TWO("sub.sat.s32", INT_MIN, 1);
+    OF_THREE("mad.hi.sat.s32", 1 << 30, 1 << 30, INT_MAX - 3);
+    OF_TWO("min.f32", 0, 0x80000000);  // of +0 and -0
+    OF_TWO("min.f32", 0x80000000, 0);
+    OF_TWO("max.f32", 0, 0x80000000);
+    OF_TWO("max.f32", 0x80000000, 0);
+    OF_TWO("add.ftz.f32", 0x80000001, 0x80000001);  // subnormal
+    OF_TWO("add.f32", 0x80000001, 0x80000001);
+    unsigned long long sum;
+    asm("sad.u64 %0, %1, %2, %3;" : "=l"(sum) : "l"(1ull), "l"((1ull << 63) + 2), "l"(0ull));
+    *out++ = unsigned(sum >> 63);
+}
+TEST_F(InlinePtx, LimitsOfTypes) {
+    EXPECT_EQ(words(limits, 11), (Words{INT_MAX, 1u << 31, 1u << 31, INT_MAX, 1u << 31, 1u << 31, 0,
+                                        0, 1u << 31, 0x80000002, 1}));
+    expect_silence();
+}
+
 // ---- Operands, registers, branches --------------------------------------------------------------
 
 template <int n>
@@ -591,6 +704,14 @@ __global__ void refused(int which) {
     if (which == 6)
         asm volatile("mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32 {%0}, {%0}, {%0}, {%0};"
                      : "+r"(x));  // @mma
+    if (which == 8) asm volatile("add.rz.f32 %0, %0, %0;" : "+r"(x));  // @rounding
+    if (which == 9) asm volatile("fma.rn.s32 %0, %0, %0, %0;" : "+r"(x));  // @integers
+    if (which == 10) asm volatile("and.f32 %0, %0, %0;" : "+r"(x));  // @bits
+    if (which == 11) asm volatile("rcp.approx %0, %0;" : "+r"(x));  // @type
+    if (which == 12) asm volatile("add.sat.u32 %0, %0, %0;" : "+r"(x));  // @saturates
+    if (which == 13) asm volatile("cvt.rn.f16x2.f32 %0, %0;" : "+r"(x));  // @pair
+    if (which == 14) asm volatile("cvt.rn.f16.f32 %0, %0, %0;" : "+r"(x));  // @single
+    if (which == 15) asm volatile("{.reg .pred p; setp.lo.f32 p, %0, %0;}" : "+r"(x));  // @operator
 }
 TEST_F(InlinePtx, RefusesWhatItLacks) {
     const Said said[] = {
@@ -602,8 +723,16 @@ TEST_F(InlinePtx, RefusesWhatItLacks) {
         {"trap: this thread has executed it at @trap"},
         {"mma.sync: the emulator has no mma.sync.aligned.m16n8k16.row.row"},
         {"inline PTX: add.u32 knows no '%laneid': only mov reads special registers at @special"},
+        {"inline PTX: add.rz.f32 is none that the emulator has: .rz at @rounding"},
+        {"inline PTX: fma.rn.s32 is none that the emulator has: .s32 at @integers"},
+        {"inline PTX: and.f32 is none that the emulator has: .f32 at @bits"},
+        {"inline PTX: rcp.approx lacks a type at @type"},
+        {"add: these integers have no .sat at @saturates"},
+        {"cvt: takes 3 operands with these types at @pair"},
+        {"cvt: takes 2 operands with these types at @single"},
+        {"setp: this type has no .lo at @operator"},
     };
-    for (int which = 0; which < 8; ++which) {
+    for (int which = 0; which < 16; ++which) {
         refused<<<1, 32>>>(which);
         expect_failure(said[which]);
     }
