@@ -5,17 +5,17 @@ import programs
 from book import diff_notes
 from support import ROOT
 
-STEPS = [step for step in programs.steps() if programs.before(step)]
+STEPS = programs.compared()
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: str(step.relative_to(ROOT)))
 def test_a_step_is_small_and_says_what_it_changes(step):
-    assert programs.changes(step) and programs.changed_lines(programs.before(step), step)[1] <= 155
+    assert programs.changes(step) and programs.changed_lines(STEPS[step], step)[1] <= 155
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: str(step.relative_to(ROOT)))
 def test_notes_are_about_what_a_step_changes(step):
-    assert [*diff_notes.faults(programs.before(step), step)] == []
+    assert [*diff_notes.faults(STEPS[step], step)] == []
 
 
 def test_notes_are_about_steps():

@@ -42,8 +42,7 @@ def compared(stages, row, in_halves):
     """The chapter to read, and sentences on the nearest stage."""
     nearest, loads_more = nearest_of(stages, row, in_halves)
     advice = [f"Nearest by its counts: {nearest}."]
-    after = [step for step in programs.steps()
-             if (before := programs.before(step)) and programs.name(before) == nearest]
+    after = [step for step, before in programs.compared().items() if programs.name(before) == nearest]
     if loads_more > 1.5:  # so that this stage is the next step
         return nearest, [*advice, f"It loads {loads_more:.1f} times as much."]
     if after:

@@ -31,7 +31,7 @@ def run(words):
         pairs = [[found(word)[-1] for word in given.steps]]
     else:
         chosen = found(given.steps[0]) if given.steps else steps
-        pairs = [(before, step) for step in chosen if (before := programs.before(step))]
+        pairs = [(before, step) for step, before in programs.compared().items() if step in chosen]
     columns = shutil.get_terminal_size((203, 24)).columns
     if given.side and columns < 160:
         say(f"--side takes a terminal of 160 columns; this one has {columns}")

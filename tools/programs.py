@@ -146,6 +146,12 @@ def before(step):
     return above[-1] if above else None
 
 
+@functools.lru_cache(None)
+def compared():
+    """{step: the one before it} of the steps that have one, in reading order."""
+    return {step: other for step in steps() if (other := before(step))}
+
+
 def counterpart(step):
     """The name of the step of CUDA's ladder that a stage of the OpenCL chapter mirrors, by its own account."""
     return name(ROOT / re.search(r"(?m)^// See also: (\S+\.cu)", text_of(step))[1])

@@ -191,7 +191,7 @@ def run_stages(chosen, cpu, options, csv):
 def show_next(stage):
     """Shows commands that may follow a run of a stage."""
     name = stage.chapter[:2] if stage.kind == "stage" else stage.short
-    after = [step for step in programs.steps() if programs.before(step) == stage.source]
+    after = [step for step, before in programs.compared().items() if before == stage.source]
     print(f"Next: ./run view {name} steps through it; exercises: ./run learn {stage.chapter[:2]}")
     if after:
         same = after[0].parent == stage.source.parent

@@ -15,7 +15,7 @@ def pairs(words):
     named = [[step for step in programs.steps() if programs.meant(word, step.parent.name, step.stem)] for word in words]
     if len(words) == 2:
         return [(first[-1], second[-1]) for first, second in [named] if first and second]
-    return [(before, step) for step in named[0] if (before := programs.before(step))]
+    return [(before, step) for step, before in programs.compared().items() if step in named[0]]
 
 
 def anchor(step):
@@ -25,7 +25,7 @@ def anchor(step):
 
 @functools.lru_cache(None)
 def parts(old, new):
-    noted = programs.before(new) == old
+    noted = programs.compared().get(new) == old
     return [part for block in diff_notes.parts(old, new, noted) for part in block]
 
 
@@ -75,7 +75,7 @@ def shown(old, new, address, coloured, say=str, translations=None, quotes=()):
     made = []
     for (number, name), part in zip(begins(old, new).items(), parts(old, new)):
         links = []
-        if programs.before(new) == old:  # the source's page has links back, too
+        if programs.compared().get(new) == old:  # the source's page has links back, too
             links.append(f'<a href="{source_page(new)}#L{number}">{say("line {}").format(number)}</a>')
         if quote := next((quote for quote, lines in quotes if quoted(part, lines)), ""):
             links.append(f'<a href="#{quote}">{say("quoted in the text")}</a>')

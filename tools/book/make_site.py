@@ -331,7 +331,7 @@ class Book:
         if not found:
             raise InvalidInput(f"./run diff {' '.join(words)}: names no two steps")
         old, new = found[0]
-        if programs.before(new) == old:
+        if programs.compared().get(new) == old:
             lesson = pages.place(new.parent / "README.md")
             to = "" if lesson == name else f"{os.path.relpath(lesson, os.path.dirname(name))}.html"
             return f"{to}#{diff_page.anchor(new)}"
@@ -343,11 +343,11 @@ class Book:
         """Adds the folded diff of each step to its lesson: below the last lines that are quoted from the step, or else
         below the command that shows it, or below the diff before. A quote leads to its lines in the diff."""
         page = self.pages[name]
-        steps = [step for step in programs.steps() if step.parent == page.parent and programs.before(step)]
+        steps = [step for step in programs.compared() if step.parent == page.parent]
         commands = [link for link in doctree.findall(nodes.reference) if link["refuri"].startswith("#diff-")]
         below = None  # the node after which the next diff stands
         for step in steps if page.name == "README.md" else ():
-            old, anchor, quotes = programs.before(step), diff_page.anchor(step), []
+            old, anchor, quotes = programs.compared()[step], diff_page.anchor(step), []
             own = [link for link in commands if link["refuri"] == f"#{anchor}"]
             captions = [link for link in own if "source" in block_of(link)["classes"]]
             for link in captions:

@@ -106,6 +106,6 @@ def quoted(words, page, root):
     margin = min(indent(line) for line in shown if line)
     caption = f"[{parsed[1]}]({os.path.relpath(file, page.parent)})"
     step = programs.ROOT / parsed[1]
-    if step in programs.steps() and programs.before(step):
+    if step in programs.compared():
         caption += f" · `./run diff {programs.short(step)}`"
     return "\n".join([caption, f"```{LANGUAGES_OF_CODE[file.suffix]}", *(line[margin:] for line in shown), "```", ""])

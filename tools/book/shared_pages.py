@@ -83,7 +83,8 @@ def lexer_of(file):
 def shown_source(file):
     """A source with the numbers of its lines. Those at which a part of a step's diff begins lead to it."""
     lesson = f"../../en/{pages.place(file.parent / 'README.md')}.html" if file.parent.parent == ROOT else ""
-    begins = diff_page.begins(programs.before(file), file) if file in with_diffs() else {}
+    before = programs.compared().get(file)
+    begins = diff_page.begins(before, file) if before else {}
 
     def number(found):
         at = int(found[1])
@@ -92,12 +93,6 @@ def shown_source(file):
     formatter = formatters.HtmlFormatter(linenos="table", wrapcode=True)
     shown = highlight(file.read_text(errors="replace"), with_few_elements(lexer_of(file)), formatter)
     return re.sub(r'<span class="normal">( *\d+)</span>', number, shown)  # most numbers of lines need no element
-
-
-@functools.lru_cache(None)
-def with_diffs():
-    """The steps that are compared with the one before."""
-    return [file for file in programs.steps() if programs.before(file)]
 
 
 @functools.lru_cache(None)
@@ -142,16 +137,18 @@ def write(out, shared):
         if to.endswith(".svg"):
             shutil.copy(source, out / to)
             continue
+        back = ""
         if isinstance(source, list):
             title, shown = f"./run diff {' '.join(source)}", shown_diff(source, to)
             folder = diff_page.pairs(source)[-1][1].parent.name
         else:
             title, folder = str(source.relative_to(ROOT)), source.relative_to(ROOT).parts[0]
             shown = shown_source(source) if source.is_file() else shown_folder(source, to, shared)
+            back = links_back(to, folder, source) if source in programs.compared() else ""
         fills = {
             "TITLE": html.escape(title),
             "UP": "../" * to.count("/"),
             "SHOWN": shown,
-            "BACK": links_back(to, folder) + (links_back(to, folder, source) if source in with_diffs() else ""),
+            "BACK": links_back(to, folder) + back,
         }
         (out / to).write_text(re.sub("|".join(fills), lambda mark: fills[mark[0]], template))
