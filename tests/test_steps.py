@@ -1,9 +1,13 @@
 """One idea lies between two steps of the ladder: it is named, and takes few lines."""
+import itertools
+import subprocess
+
 import pytest
 
+import exercises
 import programs
 from book import diff_notes
-from support import ROOT
+from support import ROOT, call
 
 STEPS = programs.compared()
 
@@ -44,3 +48,26 @@ def test_a_stale_note_is_seen(notes, fault, tmp_path):
     assert fault in "".join(found) and len(found) == bool(fault), found
     if "[new]" in notes and not fault:
         assert [part.note for block in diff_notes.parts(old, new) for part in block] == ["Why one.", "", "Why three."]
+
+
+def test_notes_stand_above_their_hunks():
+    """./run diff prints them there, and the diff besides as it is."""
+    step = ROOT / "11_wgmma/2_tma_store.cu"
+    heading, *printed = call(ROOT / "run", "diff", "11/2").stdout.partition("--- ")[2].splitlines()
+    names = [f"--label={programs.name(file)}" for file in (STEPS[step], step)]
+    plain = subprocess.run(["diff", "-u", *names, STEPS[step], step], stdout=subprocess.PIPE, text=True).stdout
+    assert [f"--- {heading}", *(line for line in printed if line[0] != "#")] == plain.splitlines()
+    found = {}
+    for at, line in enumerate(printed):
+        if line[0] in "+-" and printed[at - 1][0] == "#":
+            above = [*itertools.takewhile(lambda each: each[0] == "#", printed[at - 1 :: -1])]
+            assert printed[at - 1 - len(above)][0] in " @", "a note stands within a hunk"
+            note = " ".join(each[2:] for each in reversed(above))
+            below = [*itertools.takewhile(lambda each: each[0] in "+- ", printed[at:])]
+            found[note] = [diff_notes.Line(each[0], each[1:], 0, 0) for each in below]
+    notes = diff_notes.notes(step.parent)[step.stem]
+    assert sorted(found) == sorted(" ".join(exercises.shown(note.text).split()) for note in notes)
+    for note in notes:
+        block = found[" ".join(exercises.shown(note.text).split())]
+        hunk = itertools.takewhile(lambda at: block[at].mark != " ", range(len(block)))
+        assert any(diff_notes.begins_in(block, at, *note.places[0]) for at in hunk), note

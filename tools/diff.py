@@ -1,13 +1,41 @@
-"""./run diff: shows what a step changes. It reads only the sources, and needs no build."""
+"""./run diff: shows what a step changes, with a note above each hunk. It reads only the sources and the notes, and
+needs no build."""
+import itertools
 import pathlib
 import shutil
 import sys
 import textwrap
 
+import exercises
 import process
 import programs
+from book import diff_notes
 from command_line import Parser, refuse
 from process import fail, say
+from results import InvalidInput
+
+
+def notes_of(before, after):
+    """{line of the diff: the note above it}, if one is the step before the other. Stale notes are not shown."""
+    try:
+        return diff_notes.above(before, after) if programs.compared().get(after) == before else {}
+    except InvalidInput as wrong:
+        say(wrong)
+        return {}
+
+
+def show(before, after, columns):
+    """Prints the diff of two files, and above each hunk its note."""
+    notes, lines = notes_of(before, after), itertools.count()
+
+    def line(text):
+        if note := notes.get(next(lines)):
+            print(textwrap.indent(exercises.shown(note, columns - 2), "# "), flush=True)
+        sys.stdout.buffer.write(text)
+
+    coloured = sys.stdout.isatty() and not process.PLAIN
+    labels = [f"--label={programs.name(file)}" for file in (before, after)]
+    process.call(["diff", f"--color={'always' if coloured else 'never'}", "-u", *labels, before, after], line=line)
 
 
 def run(words):
@@ -45,9 +73,11 @@ def run(words):
             print(textwrap.fill(changes, min(columns, 100), initial_indent="    ", subsequent_indent="    "))
         sys.stdout.flush()
         if given.steps:
-            labels = [f"--label={programs.name(file)}" for file in (before, after)]
-            how = ["-y", "-t", f"-W{columns}"] if given.side and columns >= 160 else ["-u", *labels]
-            process.call(["diff", f"--color={'never' if process.PLAIN else 'auto'}", *how, before, after])
+            if given.side and columns >= 160:
+                colour = "never" if process.PLAIN else "auto"
+                process.call(["diff", f"--color={colour}", "-y", "-t", f"-W{columns}", before, after])
+            else:
+                show(before, after, min(columns, 100))
     if not [before for before, _ in pairs]:
         print(f"{given.steps[0]} begins anew: it is compared with no other step")
     return 0

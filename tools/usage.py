@@ -37,8 +37,9 @@ a correct product, fewer wavefronts, a count that you predicted. --hint says mor
 --list lists the exercises, --reset begins anew, --once checks once. Needs no GPU."""),
     "new": ("./run new mine.cu --from NN", "begin a stage of your own with a copy of one", "It overwrites no file."),
     "diff": ("./run diff [NN [NN]]", "show what a step changes; all steps in a list", """\
-diff 04 shows each step of that stage, diff 03 04 compares two directly, diff alone lists how many lines every step
-changes. --side shows both files whole, in two columns, on a terminal of at least 160."""),
+diff 04 shows each step of that stage, with notes above its hunks that say what they do and why; diff 03 04 compares two
+directly, diff alone lists how many lines every step changes. --side shows both files whole, in two columns, on a
+terminal of at least 160."""),
     "view": ("./run view NN [NN]", "make a page to step through a kernel", """\
 It shows what each warp reads and writes, in order. Two steps stand side by side. -m M -n N -k K choose the shape,
 --html FILE the place. --caption 4 opens the page at its fourth explanation. NN may be a file of your own. view 07

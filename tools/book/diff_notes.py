@@ -24,6 +24,7 @@ class Line(NamedTuple):
     mark: str  # "+", "-" or " "
     text: str
     number: int  # in the new file; of a removed line that of the next one
+    at: int  # of the output of diff -u, from 0
 
 
 class Note(NamedTuple):
@@ -76,14 +77,14 @@ def blocks(old, new):
                for lines in (programs.text_of(file).splitlines() for file in (old, new))]
     diff = subprocess.run(["diff", "-u", old, new], stdout=subprocess.PIPE, text=True, errors="replace").stdout
     found, numbers = [], [0, 0]
-    for line in diff.splitlines()[2:]:
+    for at, line in enumerate(diff.splitlines()[2:], 2):
         if begins := re.match(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@", line):
             numbers, lines = [int(number) for number in begins.groups()], []
             found.append(lines)
         elif not line.startswith("\\"):  # "\ No newline at end of file"
             mark = line[:1] or " "
             if all(mark == other or number > top for number, other, top in zip(numbers, "+-", lengths)):
-                lines.append(Line(mark, line[1:], numbers[1]))
+                lines.append(Line(mark, line[1:], numbers[1], at))
             numbers = [number + (mark != other) for number, other in zip(numbers, "+-")]
     return [lines for lines in found if any(line.mark != " " for line in lines)]
 
@@ -131,6 +132,12 @@ def parts(old, new, noted=True):
         ends = [first for first, _ in begins[1:]] + [len(block)]
         made.append([Part(block[first:end], note or "", note is not None) for (first, note), end in zip(begins, ends)])
     return made
+
+
+def above(old, new):
+    """{line of the output of diff -u, from 0: the note on the hunk that begins there}, for a step and its forerunner."""
+    every = [part for block in parts(old, new) for part in block if part.note]
+    return {next(line.at for line in part.lines if line.mark != " "): part.note for part in every}
 
 
 def faults(old, new):

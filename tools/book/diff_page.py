@@ -53,7 +53,7 @@ def shown_lines(lines, coloured):
     for hunk in re.finditer("[+-]+| +", "".join(line.mark for line in lines)):
         its = lines[slice(*hunk.span())]
         dim = "" if diff_notes.changes_code(its) else ' class="dim"'
-        for mark, text, _ in its:
+        for mark, text, *_ in its:
             if mark == "+":
                 text = html.escape(text, False) if dim else coloured(text)
                 shown.append(f"<ins{dim}>+ {text}\n</ins>")
