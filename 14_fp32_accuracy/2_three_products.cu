@@ -8,8 +8,9 @@
 // Source: H. Ootomo, R. Yokota, "Recovering single precision accuracy from Tensor Cores while
 // surpassing the FP32 theoretical peak performance", 2022.
 //
-// Changed:  each operand is two matrices of halves; three products; tiles of 128 x 128, because the
-//           next step needs registers for three such tiles; three stages, of 64 KiB each.
+// Changed:  each operand is two matrices of halves, which a pass writes to device memory; three
+//           products; tiles of 128 x 128, because the next step needs registers for three such
+//           tiles; three stages, of 64 KiB each.
 #include "14_fp32_accuracy/load_row.cuh"
 #include "common/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
@@ -132,7 +133,8 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
     }
 }
 
-// Each block splits a row into halves, and pads them with zeros up to `stride`.
+// A pass over a matrix, before the product: each block splits a row into halves, and pads them with
+// zeros up to `stride`.
 __global__ void split(int columns, int stride, const float* from, half* hi, half* lo) {
     from += size_t(blockIdx.x) * columns;
     const size_t to = size_t(blockIdx.x) * stride;

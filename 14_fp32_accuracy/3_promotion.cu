@@ -134,7 +134,8 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
     }
 }
 
-// Each block splits a row into halves, and pads them with zeros up to `stride`.
+// A pass over a matrix, before the product: each block splits a row into halves, and pads them with
+// zeros up to `stride`.
 __global__ void split(int columns, int stride, const float* from, half* hi, half* lo) {
     from += size_t(blockIdx.x) * columns;
     const size_t to = size_t(blockIdx.x) * stride;

@@ -6,8 +6,8 @@
 //    C[i][j]        the sum of the scaled products, times 2^-(s + t)
 //
 // With such scales lo needs no factor of its own: only elements that are 2^16 times as small as the
-// largest of their row or column lose more than the last bit. So all three products have the same
-// unit, and go to one accumulator: first the small ones.
+// largest of their row or column lose more than the last bit. So no product has to be divided, and
+// all three go to one accumulator: first the small ones.
 //
 // Changed:  scales; lo is as large as it is; one accumulator for the three products of a k-tile.
 #include "14_fp32_accuracy/split.cuh"

@@ -287,7 +287,7 @@ void launch(int M, int N, int K, const float* A, const float* B, float* C) {
         M, N, K, scheduler, A_map(A_halves.hi), A_map(A_halves.lo), B_map, A_halves.exponents, C);
 }
 
-struct Config {  // on an H100 a k-tile takes `step` ns, the rest of a tile `rest`
+struct Config {  // a k-tile of a prototype took `step` ns on an H100, the rest of a tile `rest`
     int m, step, rest;
     void (*launch)(int M, int N, int K, const float* A, const float* B, float* C);
     std::string name() const { return format("%dx%d", m, kTileN); }
