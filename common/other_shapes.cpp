@@ -18,8 +18,11 @@ int smallest(int most, const std::function<bool(int of)>& taken) {
 
 }  // namespace
 
-std::string cause_by_shapes(Shape wrong, const Failure& failure, const std::vector<Shape>& others,
-                            const Trial& trial) {
+Failure with_other_shapes(Shape wrong, const Failure& failure, const std::vector<Shape>& others,
+                          const Trial& trial) {
+    const auto with = [&](const std::string& cause) {
+        return Failure(failure.code, failure.what() + ("\n  " + cause));
+    };
     constexpr double kMax = 0x1p25;  // products, which the emulator traces in a second
     const auto [M, N, K] = wrong;
     const auto correct = [&](int m, int n, int k) { return !trial({m, n, k}); };
@@ -43,7 +46,7 @@ std::string cause_by_shapes(Shape wrong, const Failure& failure, const std::vect
         const int of_n =
             smallest(tile, [&](int of) { return correct(s.M, odd_multiple_from(N, of), s.K); });
         s.N = odd_multiple_from(N, of_n);
-        if (trial(s)) return "";
+        if (trial(s)) continue;  // N, which is not M, was a multiple of more than this tile
         std::string said = "it is correct at " + to_string(s);
         std::vector<std::string> limits;
         for (const auto& [name, of] : {std::pair("M", of_m), {"N", of_n}, {"K", of_k}})
@@ -57,14 +60,19 @@ std::string cause_by_shapes(Shape wrong, const Failure& failure, const std::vect
         for (const Shape& other : others)
             if (const auto failed =
                     trial({multiple_from(other.M, of_m), multiple_from(other.N, of_n),
-                           multiple_from(other.K, of_k)}))
-                return said + "\n  it is wrong at " + failed->what();
-        return said;
+                           multiple_from(other.K, of_k)})) {
+                said += std::string("\n  it is wrong at ") + failed->what();
+                break;
+            }
+        if (limits.empty() || failure.code != kDeviceFailed) return with(said);
+        return {failure.code, to_string(wrong) + " is no multiple of the kernel's tile: " + said +
+                                  "\n  " + failure.what()};
     }
     for (const int edge : {16, 64, 256})
         if (correct(edge, edge, edge))
-            return format(
-                "it is correct at %d x %d x %d: is one of M, N and K taken for another one?", edge,
-                edge, edge);
-    return failure.code == kDeviceFailed && !elsewhere.empty() ? "it is wrong at " + elsewhere : "";
+            return with(
+                format("it is correct at %d x %d x %d: is one of M, N and K taken for another one?",
+                       edge, edge, edge));
+    return failure.code == kDeviceFailed && !elsewhere.empty() ? with("it is wrong at " + elsewhere)
+                                                               : failure;
 }

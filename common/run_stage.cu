@@ -220,16 +220,14 @@ static void run_cases(Launcher<In, Out> launch, const Facts& facts, const Option
         const auto run = [&](const Case& c) {
             run_case(c, launch, facts, options, name, machine, report);
         };
-        with_cause([&] { run(each); },
-                   [&](const Failure& failure) -> std::string {
-                       if (!of_default_size(options) || facts.multiples != Facts().multiples)
-                           return "";
-                       std::vector<Shape> others;
-                       for (const Case& c : cases) others.push_back(c.shape);
-                       return cause_by_shapes(each.shape, failure, others, [&](Shape s) {
-                           return failure_of([&] { run({s, each.config, false}); });
-                       });
-                   });
+        const auto failure = failure_of([&] { run(each); });
+        if (!failure) continue;
+        if (!of_default_size(options) || facts.multiples != Facts().multiples) throw *failure;
+        std::vector<Shape> others;
+        for (const Case& c : cases) others.push_back(c.shape);
+        throw with_other_shapes(each.shape, *failure, others, [&](Shape s) {
+            return failure_of([&] { run({s, each.config, false}); });
+        });
     }
     if (config_asked.empty() && options.all_configs && !facts.configs.empty())
         std::printf("  each of its %zu configurations was verified\n", facts.configs.size());

@@ -222,12 +222,14 @@ TEST(Causes, NothingIsGuessed) {
 
 // What is said of a kernel that is wrong at 7 x 5 x 3, and correct at some shapes.
 std::string said_of(const std::function<bool(Shape)>& right, ExitCode code = kWrongResult) {
-    const Failure wrong(code, "wrong");
-    return cause_by_shapes(
+    const Failure wrong(code, "7 x 5 x 3: wrong");
+    const Failure said = with_other_shapes(
         {7, 5, 3}, wrong, {{256, 256, 256}}, [&](Shape s) -> std::optional<Failure> {
             if (right(s)) return {};
             return Failure(s.M % 16 ? code : kWrongResult, to_string(s) + ": wrong");
         });
+    EXPECT_EQ(said.code, code);
+    return said.what();
 }
 
 TEST(Causes, OtherShapes) {
@@ -241,9 +243,22 @@ TEST(Causes, OtherShapes) {
                 said_of([](Shape s) { return s.M % 16 == 0 && s.K < 100; }));
     expect_said("it is correct at 16 x 16 x 16: is one of M, N and K taken for another",
                 said_of([](Shape s) { return s.M == s.N && s.N == s.K; }));
-    EXPECT_EQ(said_of([](Shape) { return false; }), "");
+    EXPECT_EQ(said_of([](Shape) { return false; }), "7 x 5 x 3: wrong");
     EXPECT_EQ(said_of([](Shape) { return false; }, kDeviceFailed),
-              "it is wrong at 16 x 32 x 48: wrong");
+              "7 x 5 x 3: wrong\n  it is wrong at 16 x 32 x 48: wrong");
+}
+
+// A shape whose launch fails because it is no multiple of the tile: the first line says so.
+TEST(Causes, NoMultipleOfTheTile) {
+    const auto first_line = [](const std::string& said) { return said.substr(0, said.find('\n')); };
+    const auto right = [](Shape s) { return s.M % 16 == 0 && s.N % 16 == 0 && s.K % 8 == 0; };
+    const std::string line = first_line(said_of(right, kDeviceFailed));
+    EXPECT_EQ(line.find("7 x 5 x 3 is no multiple of the kernel's tile"), 0u) << line;
+    expect_said("#define MULTIPLES 16, 16, 8", line);
+    expect_said("#define MULTIPLES 8, 16, 1",
+                said_of([](Shape s) { return s.M % 8 + s.N % 16 == 0; }));
+    expect_said("7 x 5 x 3: wrong", said_of(right, kDeviceFailed));
+    EXPECT_EQ(first_line(said_of(right)), "7 x 5 x 3: wrong");
 }
 
 }  // namespace

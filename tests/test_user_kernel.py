@@ -105,6 +105,27 @@ def test_multiples(own):
     assert own(text.partition("\n")[2]).returncode == 3, "past the end of A"
 
 
+ROUNDED_DOWN = """__global__ void matmul(int M, int N, int K, const float* A, const float* B, float* C) {
+    const int row = blockIdx.y * 8 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < K; ++k) sum += A[row * K + k] * B[k * N + column];
+    C[row * N + column] = sum;
+}
+void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C) {
+    matmul<<<dim3(N / 16, M / 8), dim3(16, 8)>>>(M, N, K, A, B, C);
+}
+"""
+
+
+def test_no_multiple_of_the_tile(own):
+    """A launch of 0 blocks: the first line has the multiples, with which the kernel is correct."""
+    run = own(ROUNDED_DOWN)
+    multiples = re.search("#define MULTIPLES .*", run.stderr.partition("\n")[0])
+    assert run.returncode == 3 and multiples and " 0 x 0 x 1 blocks" in run.stderr, run.stderr
+    assert multiples[0] == "#define MULTIPLES 8, 16, 1"
+    assert own(f"{multiples[0]}\n{ROUNDED_DOWN}").returncode == 0
+
+
 def test_verbs(own, tmp_path):
     run = own(mutated(GRID_STRIDE, "C[i] = sum", "C[i] = sum + (i % 2)"), verb="test")
     assert run.returncode == 1 and re.findall("Passed|Failed|Skipped", run.stdout) == ["Failed", "Failed", "Skipped"]
