@@ -1,6 +1,7 @@
 // A summary of a program's launches, kernel by kernel, and of what was found. It is printed when
 // the program ends, if the environment variable EMULATOR_SUMMARY is set (./run any.cu). The file
-// that EMULATOR_LINES_CSV names then gets what every source line moves.
+// that EMULATOR_LINES_CSV names then gets what every source line moves. If EMULATOR_MORE_PROBLEMS has
+// a command, each line that it prints is a further problem: what ./run knows of the launches.
 
 #include "emulator/summary.h"
 
@@ -166,10 +167,25 @@ void print_indented(const std::string& problem) {
     std::printf("%s\n", text.c_str());
 }
 
+void add_more_problems(std::vector<std::string>& problems) {
+    const char* const command = std::getenv("EMULATOR_MORE_PROBLEMS");
+    FILE* const said = command ? popen(command, "r") : nullptr;
+    if (!said) return;
+    char* line = nullptr;
+    size_t room = 0;
+    for (ssize_t length; (length = getline(&line, &room, said)) > 0;) {
+        const std::string problem(line, size_t(length - (line[length - 1] == '\n')));
+        if (!problem.empty()) problems.push_back(problem);
+    }
+    std::free(line);
+    pclose(said);
+}
+
 // on_exit() passes the exit code of the program.
 void print(int code, void*) {
     std::fflush(nullptr);
     std::vector<std::string> problems = counts().problems;
+    add_more_problems(problems);
     size_t leaked = 0, arrays = 0;
     for (const Allocation& a : allocations)
         if (a.kind == Memory::device) {

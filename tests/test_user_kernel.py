@@ -306,6 +306,29 @@ def test_registers(of_thread, threads):
     assert registers.most_threads(of_thread) == threads
 
 
+def test_verdict_after_all_reports(own, tmp_path, monkeypatch):
+    """What nvcc says of the registers, which may take longer than the program, is a part of its verdict."""
+    of_thread = tmp_path / "registers"
+    nvcc = tmp_path / "nvcc"
+    nvcc.write_text(f"""#!/bin/sh
+        sleep 3
+        printf "Compiling entry function '_Z1kPi' for 'sm_90a'\\nUsed %s registers\\n" "$(cat {of_thread})"
+        """)
+    nvcc.chmod(0o755)
+    monkeypatch.setenv("CUDACXX", str(nvcc))
+    text = MIN.replace("64", "1024").replace("63", "1023")
+    of_thread.write_text("64")
+    run = own(text)
+    assert run.returncode == 0 and run.stdout.endswith("The emulator found nothing wrong.\n"), run.stdout + run.stderr
+    of_thread.write_text("65")
+    for words, right in ((), text), (("--fast",), text), ((), mutated(text, "__syncthreads();", "")):
+        run = own(right, *words)
+        said, _, found = run.stdout.partition("\nThe emulator found:\n")
+        assert run.returncode == 1 and placed("mine.cu:<k<<<>", text) in found, run.stdout + run.stderr
+        assert "too many resources requested for launch" in found and "nothing wrong" not in run.stdout
+        assert ("race in" in found) == (right != text) and "race in" not in said
+
+
 def test_new(tmp_path):
     def new(*words):
         return call(ROOT / "run", "new", *words, cwd=tmp_path)

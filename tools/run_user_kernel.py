@@ -41,8 +41,8 @@ def run(words):
         if kernel.lines_csv is not None:
             check_writable(kernel.lines_csv, "--lines-csv")
             os.environ["EMULATOR_LINES_CSV"] = kernel.lines_csv
-        return with_registers(kernel, lambda: process.call(
-            [kernel.emulated("plain" if kernel.fast else "trace"), *kernel.words], kernel.name))
+        with Registers(kernel):
+            return process.call([kernel.emulated("plain" if kernel.fast else "trace"), *kernel.words], kernel.name)
     words, csv_file = [], None
     for word in kernel.words:
         if words and words[-1] == "--csv":
@@ -61,14 +61,8 @@ def run(words):
         if kernel.lines_csv is not None:
             fail(2, "--lines-csv: a GPU counts nothing; --cpu does")
         return run_stage(kernel, words, False, csv_file)
-    return with_registers(kernel, lambda: run_stage(kernel, words, True, csv_file))
-
-
-def with_registers(kernel, run):
-    """Runs an emulated program, and says which of its launches a GPU has too few registers for, if nvcc is there.
-    Returns the exit code, 1 in place of 0 for such a launch."""
     with Registers(kernel) as registers:
-        code = run()
+        code = run_stage(kernel, words, True, csv_file)
         for problem in registers.problems():
             print(f"\n{problem}")
             code = code or 1
