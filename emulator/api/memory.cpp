@@ -171,9 +171,16 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
     if (const cudaError_t error = captures::unsafe_call("cudaMalloc")) return error;
     return allocate("cudaMalloc", pointer, bytes, Memory::device, __builtin_return_address(0));
 }
-// In a captured stream it is a node of the graph. Here the graph has that memory from now on.
-cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) {
-    return allocate("cudaMallocAsync", pointer, bytes, Memory::device, __builtin_return_address(0));
+cudaError_t emulator::malloc_async(void** pointer, size_t bytes) {
+    const cudaError_t error =
+        allocate("cudaMallocAsync", pointer, bytes, Memory::device, __builtin_return_address(0));
+    if (Allocation* const a = find_allocation(address_value(*pointer))) a->async = true;
+    return error;
+}
+cudaError_t emulator::begin_async(void* pointer) {
+    if (const Allocation* const memory = find_allocation(address_value(pointer)))
+        streams::allocate(__builtin_return_address(0), *memory);
+    return cudaSuccess;
 }
 cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned) {
     return allocate("cudaMallocManaged", pointer, bytes, Memory::managed,
@@ -197,7 +204,10 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned) {
 }
 
 static void free_memory(Allocation& a, const void* caller) {
-    if (!streams::in_a_stream()) streams::host_waits_for_all();  // cudaFreeAsync does not wait
+    if (!streams::in_a_stream()) {  // cudaFreeAsync does not wait
+        if (a.async) streams::host_frees(caller, a);
+        else streams::host_waits_for_all();
+    }
     accesses::forget(a);
     written::end_array(a);
     remove_allocation(a, caller);
@@ -232,7 +242,7 @@ cudaError_t cudaFree(void* pointer) {
 cudaError_t emulator::free_async(void* pointer) {
     const Allocation* const memory = find_allocation(address_value(pointer));
     if (memory && memory->begin == address_value(pointer) && streams::in_a_stream())
-        streams::free("cudaFreeAsync", __builtin_return_address(0), *memory);
+        streams::free(__builtin_return_address(0), *memory);
     return free_memory("cudaFreeAsync", pointer, {Memory::device}, cudaErrorInvalidValue,
                        __builtin_return_address(0));
 }

@@ -36,6 +36,9 @@ namespace {
 
 using Known = std::map<cudaStream_t, uint64_t>;  // how many operations of each stream
 
+// Names of operations, which are those of the calls.
+constexpr const char *kAllocate = "cudaMallocAsync", *kFree = "cudaFreeAsync";
+
 struct Operation {
     cudaStream_t stream;
     uint64_t number;  // in its stream, from 1 on
@@ -56,6 +59,7 @@ struct Operation {
         const size_t offset = from > begin ? (from - begin) % pitch : 0;
         return offset < width || std::max(from, begin) + (pitch - offset) < std::min(to, end);
     }
+    bool allocates() const { return name == kAllocate; }
     std::string call() const { return place.empty() ? std::to_string(caller) : place; }
     std::string at() const { return place.empty() ? place_of_call(caller) : " at " + place; }
     std::string where() const { return "the " + name + at(); }
@@ -133,6 +137,10 @@ void keep(const Operation& operation) {
 const char* verb(trace::Kind kind) {
     return kind == trace::kRead ? " reads" : kind == trace::kWrite ? " writes" : " adds to";
 }
+// What the operation does to memory. To allocate and to free count as writes of the whole array.
+const char* verb(const Operation& operation, trace::Kind kind) {
+    return operation.allocates() ? " allocates" : operation.name == kFree ? " frees" : verb(kind);
+}
 
 // Whether the problem with these two calls is reported for the first time.
 bool is_new(const std::string& calls) {
@@ -150,12 +158,13 @@ void report(const Operation& then, trace::Kind kind_then, uint16_t site_then, tr
             uint16_t site) {
     if (std::count(reported_with_now.begin(), reported_with_now.end(), &then)) return;
     reported_with_now.push_back(&then);
-    if (!is_new(then.call() + " " + now.call())) return;
+    // What does not wait for an allocation is reported once, however often the memory is then used.
+    if (!is_new(then.call() + (then.allocates() ? "" : " " + now.call()))) return;
     const bool programmatic = &then == prerequisite;
     report_problem(
         std::string("race between ") + (programmatic ? "launches: " : "streams: ") +
-        who(now, site) + (now.name == "cudaFreeAsync" ? " frees" : verb(kind)) + " what " +
-        who(then, site_then) + verb(kind_then) + " (" + now.where() +
+        who(now, site) + verb(now, kind) + " what " + who(then, site_then) + verb(then, kind_then) +
+        " (" + now.where() +
         (programmatic
              ? ", with programmatic stream serialization, may begin before " + then.where() +
                    " has ended: cudaGridDependencySynchronize() is missing before the access)"
@@ -217,28 +226,25 @@ void keep_last(const Operation& operation, trace::Kind kind, uint16_t site) {
         conflicting = {&operation, kind, site};
 }
 
-void report_host(trace::Kind kind, uintptr_t caller) {
+// what: "mine.cu:31: the host reads". call: a name for the place.
+void report_host(const std::string& what, const std::string& call, const std::string& why = "") {
     const auto& [then, kind_then, site] = conflicting;
-    const std::string place = find_lines({caller})[0];
-    if (!is_new(then->call() + " " + (place.empty() ? std::to_string(caller) : place))) return;
-    report_problem("missing wait:" + (place.empty() ? "" : " " + place + ":") + " the host" +
-                   verb(kind) + " " + which(*then, site) + " may still be " +
+    if (!is_new(then->call() + " " + call)) return;
+    report_problem("missing wait: " + what + " " + which(*then, site) + " may still be " +
                    (kind_then == trace::kRead    ? "reading"
                     : kind_then == trace::kWrite ? "writing"
                                                  : "adding to") +
                    (then->launch ? ", in " + then->where() : "") + ": " + wait_for(*then) +
-                   " is missing");
+                   " is missing" + why);
 }
 
-// polls: the host sees what the operation has done, so it waits for the operation.
-void check_host(const void* address, size_t bytes, trace::Kind kind, bool polls, const void* pc) {
-    if (has_stream) return;  // a function that the stream calls (cudaLaunchHostFunc)
-    const auto begin = reinterpret_cast<uintptr_t>(address), end = begin + bytes;
-    const Allocation* const memory = find_allocation(begin);
-    if (!memory || memory->kind == Memory::device) return;
+// Finds the last of the operations for which the host has not waited that conflicts with its access.
+// Returns whether there is one.
+bool find_conflicting(const Allocation& memory, uintptr_t begin, uintptr_t end, trace::Kind kind) {
     conflicting = {};
     for (const Operation& o : earlier)
-        if (!o.launch && o.touches(begin, end) && (o.writes || kind != trace::kRead))
+        if (!o.launch && !o.allocates() && o.touches(begin, end) &&
+            (o.writes || kind != trace::kRead))
             keep_last(o, o.writes ? trace::kWrite : trace::kRead, 0);
     constexpr races::Earlier kOfHost = {
         nullptr,
@@ -247,9 +253,23 @@ void check_host(const void* address, size_t bytes, trace::Kind kind, bool polls,
                 if (o.launch && o.first_clock < clock && clock <= o.last_clock)
                     keep_last(o, kind, site);
         }};
-    races::check_launches(kOfHost, *memory, begin, end, kind);
-    if (!conflicting.operation) return;
-    if (!polls) report_host(kind, reinterpret_cast<uintptr_t>(pc));
+    races::check_launches(kOfHost, memory, begin, end, kind);
+    return conflicting.operation;
+}
+
+// polls: the host sees what the operation has done, so it waits for the operation.
+void check_host(const void* address, size_t bytes, trace::Kind kind, bool polls, const void* pc) {
+    if (has_stream) return;  // a function that the stream calls (cudaLaunchHostFunc)
+    const auto begin = reinterpret_cast<uintptr_t>(address), end = begin + bytes;
+    const Allocation* const memory = find_allocation(begin);
+    if (!memory || memory->kind == Memory::device) return;
+    if (!find_conflicting(*memory, begin, end, kind)) return;
+    if (!polls) {
+        const auto caller = reinterpret_cast<uintptr_t>(pc);
+        const std::string place = find_lines({caller})[0];
+        report_host((place.empty() ? "" : place + ": ") + "the host" + verb(kind),
+                    place.empty() ? std::to_string(caller) : place);
+    }
     // Now it has waited, or would have: one missing wait is reported once.
     complete(all_of(conflicting.operation->stream));
 }
@@ -318,13 +338,32 @@ void copy(const char* name, const void* caller, const void* to, const void* from
     operate(name, caller, {{"", from, bytes, bytes, 1, false}, {"", to, bytes, bytes, 1, true}});
     if (host_waits) complete(all_of(now.stream));
 }
-void free(const char* name, const void* caller, const Allocation& memory) {
+static void whole_array(const char* name, const void* caller, const Allocation& memory) {
     const size_t bytes = memory.end - memory.begin;
     operate(name, caller, {{"", reinterpret_cast<void*>(memory.begin), bytes, bytes, 1, true}});
-    const auto of_memory = [&](const Operation& o) {  // another array may get its addresses
+}
+// Another array may get its addresses.
+static void forget(const Allocation& memory) {
+    const auto of_memory = [&](const Operation& o) {
         return !o.launch && memory.begin <= o.begin && o.end <= memory.end;
     };
     earlier.erase(std::remove_if(earlier.begin(), earlier.end(), of_memory), earlier.end());
+}
+void allocate(const void* caller, const Allocation& memory) {
+    whole_array(kAllocate, caller, memory);
+}
+void free(const void* caller, const Allocation& memory) {
+    whole_array(kFree, caller, memory);
+    forget(memory);
+}
+void host_frees(const void* caller, const Allocation& memory) {
+    if (find_conflicting(memory, memory.begin, memory.end, trace::kWrite)) {
+        const std::string place = place_of_call(reinterpret_cast<uintptr_t>(caller));
+        report_host("cudaFree()" + place + " frees", "cudaFree" + place,
+                    " (cudaFree() does not wait where cudaMallocAsync() has allocated)");
+        complete(all_of(conflicting.operation->stream));
+    }
+    forget(memory);
 }
 void call_library(const char* name, const std::vector<Region>& regions) {
     operate(name, nullptr, regions);

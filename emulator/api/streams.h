@@ -34,8 +34,12 @@ std::string place_in_stream();  // "mine.cu:31" of that call, or ""
 // address of the call. host_waits: the copy has ended when the call returns.
 void copy(const char* name, const void* caller, const void* to, const void* from, size_t bytes,
           bool host_waits);
-// Likewise that the stream frees this memory.
-void free(const char* name, const void* caller, const Allocation& memory);
+// Likewise that the stream allocates or frees this memory (cudaMallocAsync, cudaFreeAsync).
+void allocate(const void* caller, const Allocation& memory);
+void free(const void* caller, const Allocation& memory);
+// cudaFree() of such memory, for which the host does not wait. Source: CUDA programming guide,
+// "Stream-Ordered Memory Allocator".
+void host_frees(const void* caller, const Allocation& memory);
 // A library's function likewise. The host does not wait for it.
 void call_library(const char* name, const std::vector<Region>& regions);
 void begin_launch(const Launch& launch);

@@ -18,6 +18,7 @@ struct Allocation {
     Cell* cells = nullptr;  // null until a traced kernel touches it
     Memory kind = Memory::device;
     const void* caller = nullptr;  // return address of the cudaMalloc()
+    bool async = false;  // a cudaMallocAsync(): for such memory cudaFree() does not wait
     const char* name = nullptr;  // see treat_copies_as_fill()
     // Which words have been written, a bit for each, and what the others hold (written.h). Null: all
     // count as written.

@@ -122,10 +122,20 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 // Allocates exactly `bytes` and fills them with NaN.
 cudaError_t cudaMalloc(void** pointer, size_t bytes);
-cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream);
 cudaError_t cudaFree(void* pointer);
 namespace emulator {
+cudaError_t malloc_async(void** pointer, size_t bytes);
+cudaError_t begin_async(
+    void* pointer);  // an operation of the stream: the memory is there from now on
 cudaError_t free_async(void* pointer);
+}  // namespace emulator
+// In a captured stream it is a node of the graph. Here the graph has that memory from now on.
+EMULATOR_INLINE cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream,
+                                            EMULATOR_SITE) {
+    const cudaError_t error = emulator::malloc_async(pointer, bytes);
+    if (error || emulator::captured(stream)) return error;
+    return emulator::in_stream(
+        stream, [=] { return emulator::begin_async(*pointer); }, file, line);
 }
 inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream, EMULATOR_SITE) {
     if (emulator::captured(stream)) return emulator::free_async(pointer);
@@ -165,8 +175,9 @@ EMULATOR_INLINE cudaError_t cudaMalloc(T** pointer, size_t bytes) {
     return cudaMalloc(reinterpret_cast<void**>(pointer), bytes);
 }
 template <class T>
-EMULATOR_INLINE cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t stream) {
-    return cudaMallocAsync(reinterpret_cast<void**>(pointer), bytes, stream);
+EMULATOR_INLINE cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t stream,
+                                            EMULATOR_SITE) {
+    return cudaMallocAsync(reinterpret_cast<void**>(pointer), bytes, stream, file, line);
 }
 
 using cudaMemPool_t = void*;

@@ -226,8 +226,10 @@ TEST_F(Api, CopiesPastTheHostsArrays) {
 
 // What the destructors of a program free after its cudaDeviceReset() does no harm.
 TEST_F(Api, MemoryFreedAfterAReset) {
-    void* p;
+    void *p, *of_stream;
     cudaMalloc(&p, 256);
+    cudaMallocAsync(&of_stream, 256, nullptr);
+    cudaMemsetAsync(of_stream, 0, 256, nullptr);
     cudaDeviceReset();
     EXPECT_EQ(cudaFree(p), cudaErrorInvalidValue);
     cudaGetLastError();

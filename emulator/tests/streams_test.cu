@@ -123,6 +123,49 @@ TEST_F(Streams, Copies) {
     expect_silence();
 }
 
+// Memory is there from the allocation on, in the order of its stream.
+TEST_F(Streams, Allocations) {
+    for (const Order order : kAll) {
+        create(kNonBlocking);
+        int* a;
+        cudaMallocAsync(&a, 256, s);  // @allocated
+        put(order, s, t);
+        cudaMemsetAsync(a, 0, 256, t);  // @cleared
+        add_one<<<1, 64, 0, t>>>(a);
+        cudaFreeAsync(a, t);
+        if (order == kNothing)
+            expect_problem(
+                {"race between streams: the cudaMemset at @cleared writes what the "
+                 "cudaMallocAsync at @allocated allocates (the cudaMemset at @cleared and the "
+                 "cudaMallocAsync at @allocated are in two streams"});
+        else expect_silence();
+    }
+    create(kBlocking);
+    int* a;
+    cudaMallocAsync(&a, 256, nullptr);
+    cudaMemsetAsync(a, 0, 256, s);
+    cudaFreeAsync(a, nullptr);
+    expect_silence();
+}
+
+// cudaFree() does not wait for memory that a stream has allocated.
+TEST_F(Streams, FreedByTheHost) {
+    for (const Order order : kAll) {
+        create(kNonBlocking);
+        int* a;
+        cudaMallocAsync(&a, 256, s);
+        cudaMemsetAsync(a, 0, 256, s);
+        add_one<<<1, 64, 0, s>>>(a);  // @launched
+        put(order, s, t);
+        cudaFree(a);  // @freed
+        if (order == kNothing || order == kEvent)
+            expect_problem(
+                {"missing wait: cudaFree() at @freed frees what @add may still be reading, in the "
+                 "launch at @launched: cudaStreamSynchronize(s) is missing"});
+        else expect_silence();
+    }
+}
+
 // A fill of pinned memory has ended when the call returns, unless it is an Async.
 TEST_F(Streams, FillsOfPinnedMemory) {
     create(kNonBlocking);
