@@ -108,8 +108,15 @@ Group* find_more(const Cell& cell, const Holds& holds) {
 
 // Forgets more_groups. That a byte was accessed passes to the cell's own write or groups. For a later
 // block this is enough: it comes after all that this block has done before a barrier, or after none.
-void forget_more_groups() {
+// since: only what was done after that clock. A barrier of this block orders nothing that an earlier
+// block has done.
+void forget_more_groups(uint32_t since = 0) {
+    std::vector<MoreGroup> kept;
     for (const MoreGroup& more : more_groups) {
+        if (more.group.clock <= since) {
+            kept.push_back(more);
+            continue;
+        }
         Cell& cell = *more.cell;
         const Group& group = more.group;
         if (group.write()) {
@@ -130,10 +137,12 @@ void forget_more_groups() {
             (second.within(first.bytes()) ? second : first) = group;
     }
     more_groups.clear();
+    for (const MoreGroup& more : kept) add(*more.cell, more.group);
 }
 // What a barrier orders need not be kept, unless a fence orders it for other blocks alone.
-void forget_ordered_groups() {
-    if (!fences::any || more_groups.size() > kMostGroups) forget_more_groups();
+void forget_ordered_groups(uint32_t since = 0) {
+    if (more_groups.size() > kMostGroups) forget_more_groups();
+    else if (!fences::any) forget_more_groups(since);
 }
 
 // A thread of the group that is not ordered with the access, or -1.
@@ -486,7 +495,7 @@ void begin_block() {
 void block_barrier() {
     compare_two_writes();
     end_interval();
-    forget_ordered_groups();
+    forget_ordered_groups(state.block_start);
     clocks::block_barrier();
     fences::block_barrier();
 }

@@ -428,6 +428,14 @@ __global__ void bytes_of_two_threads(unsigned char* data, int* out, int read) {
     __syncthreads();
     if (blockIdx.x == 1 && threadIdx.x == 0) out[0] = data[read];  // @read_byte
 }
+// Two blocks each write one byte of a cell. The later one then passes a barrier, which orders nothing
+// with the other block.
+__global__ void byte_past_a_barrier(unsigned char* data, int* out, int byte) {
+    if (blockIdx.x == 0) data[byte] = 1;  // @other_block
+    else if (threadIdx.x == 0) data[1 - byte] = 1;
+    __syncthreads();
+    if (blockIdx.x == 1 && threadIdx.x == 32) out[0] = data[byte];  // @past_the_barrier
+}
 TEST_F(Races, OfSingleBytesOfACell) {
     const Device<unsigned char> data(2, 0);
     for (const int byte : {0, 1}) {
@@ -435,6 +443,8 @@ TEST_F(Races, OfSingleBytesOfACell) {
         expect_problem(race("global", "@one_byte writes", "@both_bytes reads"));
         bytes_of_two_threads<<<2, 2>>>(data.data, ints.data, byte);
         expect_problem(race("global", "@each_byte writes", "@read_byte reads"));
+        byte_past_a_barrier<<<2, 64>>>(data.data, ints.data, byte);
+        expect_problem(race("global", "@other_block writes", "@past_the_barrier reads"));
     }
 }
 // Three blocks read, and all but one of them release that by a fence and an atomic to the last one,
