@@ -70,11 +70,11 @@ struct Work {
         // The tiles of all full waves but one stay whole. The others are shared, where that saves
         // k-tiles enough.
         const int whole_waves = std::max(0, tiles / at_once - 1);
-        const int rest = tiles - whole_waves * at_once;
-        const int saved = (waves - whole_waves) * k_tiles - ceil_div(rest * k_tiles, at_once);
+        const int remaining = tiles - whole_waves * at_once;
+        const int saved = (waves - whole_waves) * k_tiles - ceil_div(remaining * k_tiles, at_once);
         if (saved < kMinSaved) return;
-        shared_tiles = rest;
-        clusters = std::min(at_once, rest * k_tiles);
+        shared_tiles = remaining;
+        clusters = std::min(at_once, remaining * k_tiles);
         tile_divisor = Divisor(k_tiles);
     }
     // Where a cluster's share of the k-tiles begins, and whose share k-tile `at` belongs to.
