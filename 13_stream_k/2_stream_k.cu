@@ -3,11 +3,11 @@
 // same number of their k-tiles, wherever a tile begins or ends. The other tiles fill whole waves,
 // and each is computed by one cluster.
 //
-//    3 tiles of 8 k-tiles, 4 clusters    cluster    k-tiles
-//                                        0          tile 0: 0 to 5
-//                                        1          tile 0: 6, 7      tile 1: 0 to 3
-//                                        2          tile 1: 4 to 7    tile 2: 0, 1
-//                                        3          tile 2: 2 to 7
+//    3 tiles of 16 k-tiles, 4 clusters    cluster    k-tiles
+//                                         0          tile 0: 0 to 11
+//                                         1          tile 0: 12 to 15    tile 1: 0 to 7
+//                                         2          tile 1: 8 to 15     tile 2: 0 to 3
+//                                         3          tile 2: 4 to 15
 //
 // A share may be the end of a tile, then whole tiles, then the beginning of another tile.
 // Parts of a tile are added to C by atomicAdd, so C begins as zeros.

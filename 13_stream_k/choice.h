@@ -171,7 +171,7 @@ inline double time_of(const Config& config, int M, int N, int K) {
     const int waves = ceil_div(work.units(), work.clusters);
     const int k_tiles = ceil_div(ceil_div(work.k_tiles, slices), split_k);
     double time = kStart + waves * (k_tiles * step + config.rest * 1e-3);
-    // Of the stores those of the last wave are counted. What others cost is in the fitted `rest`.
+    // Only the stores of the last wave are counted. What others cost is in the fitted `rest`.
     const double MB_of_C = 4e-6 * M * N;
     const double MB_of_wave = std::min(MB_of_C * slices, 4e-6 * ctas / split_k * m * n);
     time += MB_of_wave / (transposed ? kScattered : kStored);

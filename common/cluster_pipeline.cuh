@@ -117,7 +117,7 @@ public:
                     realigner_.realign(memory_.Bs[next_B_][part],
                                        memory_.unaligned[position_.stage], part * 64);
                     ptx::wgmma_wait_group<0>();
-                    // The fence of the k-tile before has followed its reads of that stage.
+                    // That stage was realigned, and then fenced, one k-tile ago.
                     if (k_tile > 0) pipeline_.release(previous);
                     ptx::fence_proxy_async();  // before wgmma reads, and before TMA loads again
                     ptx::named_barrier_sync(1 + part, 128);  // the 64 columns are there

@@ -241,25 +241,25 @@ def roles():
 
 
 def equal():
-    """Three tiles of eight k-tiles on four SMs, as whole tiles and in equal shares."""
-    svg, tiles, k_tiles, sms, wide = Svg("Three tiles on four SMs: whole, or in equal shares"), 3, 8, 4, 42
+    """Three tiles of 16 k-tiles on four SMs, as whole tiles and in equal shares. A step is two k-tiles."""
+    svg, tiles, steps, sms, wide = Svg("Three tiles on four SMs: whole, or in equal shares"), 3, 8, 4, 42
     fills, y = ("c", "c-pale", "full-pale"), 52
-    equal = tiles * k_tiles // sms
-    for head, share in ((f"Whole tiles: {k_tiles} steps of time", k_tiles),
-                        (f"{tiles * k_tiles} / {sms} k-tiles for each SM: {equal} steps", equal)):
+    equal = tiles * steps // sms
+    for head, share in ((f"Whole tiles: {steps} steps of time", steps),
+                        (f"{2 * tiles * steps} / {sms} k-tiles for each SM: {equal} steps", equal)):
         svg.text(20, y, head, "strong")
         for sm in range(sms):
             top = y + 8 + 24 * sm
             svg.text(20, top + 14, f"SM {sm}")
-            work = range(sm * share, min((sm + 1) * share, tiles * k_tiles))
-            for step, k_tile in enumerate(work):
-                tile = k_tile // k_tiles
+            work = range(sm * share, min((sm + 1) * share, tiles * steps))
+            for step, box in enumerate(work):
+                tile = box // steps
                 svg.box(64 + wide * step, top, wide, 20, fills[tile], tile, "grid")
-            if len(work) < k_tiles:
-                svg.box(64 + wide * len(work), top, wide * (k_tiles - len(work)), 20, "wait" if not work else None)
+            if len(work) < steps:
+                svg.box(64 + wide * len(work), top, wide * (steps - len(work)), 20, "wait" if not work else None)
         y += 134
     svg.legend(y - 14, ("wait", "an SM without work"))
-    return svg, "A box is a k-tile with the number of its tile. An SM computes from left to right."
+    return svg, "A box is two k-tiles with the number of their tile. An SM computes from left to right."
 
 
 PICTURES = {
