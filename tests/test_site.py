@@ -535,6 +535,18 @@ def test_answers_are_folded(book, chromium):  # noqa: F811
         assert ask(chromium, shown) and all(ask(chromium, shown))
 
 
+def test_a_link_into_a_page(book, chromium):  # noqa: F811
+    """On a window of each width, the heading or the part of a diff to which a link leads is visible: below the header.
+    """
+    lesson = book / "en/04_unroll/index.html"
+    for width in (1280, 830, 390):
+        for target in ("measurement", "diff-04.2-3"):
+            show(chromium, f"{lesson}#{target}", width=width)
+            place = "(box => [box.x + 9, box.y + 9])(document.getElementById('%s').getBoundingClientRect())" % target
+            there = f"document.elementFromPoint(...{place})?.closest('[id=\"{target}\"]')"
+            wait(chromium, f"{there} != null", 9)
+
+
 def test_search(book, chromium):  # noqa: F811
     """A search finds parts of words that are written without spaces, and returns some pages, not most."""
     for words, language in (("共有メモリ", "ja"), ("共享内存", "zh"), ("swizzled rows", "en")):
