@@ -547,6 +547,27 @@ def test_a_link_into_a_page(book, chromium):  # noqa: F811
             wait(chromium, f"{there} != null", 9)
 
 
+def test_a_table_of_words_on_a_phone(book, chromium):  # noqa: F811
+    """A row of the glossary is an entry: its cells stand below one another, as wide as the text, and each says what it
+    is, as the column's head does on a screen."""
+    for language in ("en", "ja", "zh"):
+        for width in (390, 1280):
+            show(chromium, book / language / "docs/glossary.html", width=width)
+            narrow = width < 600
+            said, left, wide = ask(chromium, f"""{DRAWN}.then(() => {{
+                const rows = [...document.querySelectorAll("table.entries tbody tr")];
+                const cells = rows.map(row => [...row.cells].filter(each => each.textContent.trim()));
+                const said = each => getComputedStyle(each, "::before").content !== "none";
+                return [cells.flatMap(row => row.slice(1).map(said)),
+                    Math.max(...cells.map(row => new Set(row.map(each => each.getBoundingClientRect().x)).size)),
+                    Math.min(...cells.flat().map(each => each.getBoundingClientRect().width))];
+            }})""")
+            assert len(said) > 300 and {*said} == {narrow}, (language, width)
+            assert (left == 1) == narrow and (wide > 340) == narrow, (language, width)
+            heads = ask(chromium, "[...document.querySelectorAll('.entries th')].map(each => each.checkVisibility())")
+            assert {*heads} == {not narrow}
+
+
 def test_search(book, chromium):  # noqa: F811
     """A search finds parts of words that are written without spaces, and returns some pages, not most."""
     for words, language in (("共有メモリ", "ja"), ("共享内存", "zh"), ("swizzled rows", "en")):

@@ -117,6 +117,14 @@ def wrap_classes(text, of_source):
     return [f"fit-{fitting}"]
 
 
+def is_of_words(table):
+    """Whether a table has too many words for a phone's columns: book.css shows its rows as entries, one cell below
+    another."""
+    rows = [row for row in table.findall(nodes.row) if isinstance(row.parent, nodes.tbody)]
+    numbers = any("text-right" in entry["classes"] for entry in table.findall(nodes.entry))
+    return len(rows[0]) > 3 and not numbers and sum(len(row.astext().encode()) for row in rows) > 80 * len(rows)
+
+
 def without_marks(body):
     """A page's text without the elements and classes of Sphinx that no style and no script of the site needs: those of
     the words of a literal, and of links."""
@@ -227,6 +235,9 @@ class Book:
         self.show_toys(self.pages[name], doctree)
         self.rewrite_links(self.pages[name], doctree)
         self.name_sections(self.pages[name], doctree)
+        for table in doctree.findall(nodes.table):
+            if is_of_words(table):
+                table["classes"].append("entries")
         self.add_live_parts(name, doctree)
         if self.pages[name].name == "exercises.md":
             self.fold_answers(doctree)

@@ -4,6 +4,15 @@ for (const word of document.querySelectorAll("article abbr[title]")) {
   word.removeAttribute("title")
 }
 
+// On a phone the rows of these tables are entries (book.css).
+for (const table of document.querySelectorAll("table.entries")) {
+  const heads = [...table.tHead.rows[0].cells].map(cell => cell.textContent)
+  for (const row of table.tBodies[0].rows) {
+    [...row.cells].forEach((cell, i) => { if (i && cell.textContent.trim()) cell.dataset.head = heads[i] })
+  }
+  table.classList.add("named")
+}
+
 // A page in a frame (docs/toys/frame.js) reports its height. The frame shrinks only when its width changes, so that the
 // text below stays in place. The page in it has this page's theme.
 const frames = [...document.querySelectorAll("article iframe")].map(frame => ({ frame, width: 0, height: 0 }))
