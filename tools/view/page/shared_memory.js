@@ -148,7 +148,7 @@ addMethods(View, {
   measuredBanks() {
     const label = this.bankLabel = roomFor([say("bank"), ...this.rows.map(row => this.rowName(row))]);
     const width = this.find(".banks").parentNode.clientWidth - (this.folded ? 1 : 16), count = this.rows.length;
-    const cell = this.bankCell = Math.max(7, Math.floor((width - label) / BANKS)), square = Math.max(11, cell);
+    const cell = this.bankCell = Math.max(7, Math.floor((width - label) / BANKS)), square = Math.max(14, cell);
     let high = Math.min(square, count > 24 ? 14 : 20);
     if (this.folded) high = Math.max(3, Math.min(square, 16, Math.floor(300 / count)));
     else if (this.root.matches(".has-ring") && (!this.product || count < 25)) high = 12;
@@ -196,10 +196,10 @@ addMethods(View, {
     return true;
   },
 
-  // A number in the middle of a cell.
-  drawNumber({ context, high }, number, middle, y, colour, room) {
+  // A number in the middle of a cell that is so wide. A digit is about two thirds as wide as its letters are high.
+  drawNumber({ context, high }, number, middle, y, colour, wide) {
     context.fillStyle = colour;
-    context.font = FONT.replace("11", Math.min(11, high, room));
+    context.font = FONT.replace("11", Math.min(13, high - 1, Math.floor(1.5 * wide / String(number).length)));
     context.textAlign = "center";
     context.fillText(number, middle, y + high / 2 + 1);
     context.font = FONT;
@@ -236,7 +236,7 @@ addMethods(View, {
       let number = String(this.turn || found.wavefronts[0] || "");
       if (shows === "lane") number = lanes.length > 1 ? lanes[0] + "+" : String(lanes[0]);
       if (high < 8) number = "";
-      this.drawNumber(sheet, number, x + 1 + wide / 2, y, inkOn(lanes[0]), number.length > 1 ? wide : high);
+      this.drawNumber(sheet, number, x + 1 + wide / 2, y, inkOn(lanes[0]), wide);
     }
     return asked;
   },
@@ -253,7 +253,7 @@ addMethods(View, {
       context.fillRect(x + 1, y + 1, 4 * cell - 1, high - 1);
       if (asked !== undefined) any = true;
       if (high >= 8 && !now.size)  // a request shows its own numbers
-        this.drawNumber(sheet, piece, x + 2 * cell, y, asked === undefined ? COLOURS.note : inkOn(4 * piece), high);
+        this.drawNumber(sheet, piece, x + 2 * cell, y, asked === undefined ? COLOURS.note : inkOn(4 * piece), 4 * cell - 1);
     }
     return any;
   },
