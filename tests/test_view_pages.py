@@ -62,6 +62,8 @@ def test_kernels(shown):
                 re.escape(part) if not i % 2 else str(known.get(part, rf"(?P<{part.replace(' ', '_')}_{i}>.+?)"))
                 for i, part in enumerate(parts)), said)
             assert found and "undefined" not in said, (said, known)
+            for at, part in enumerate(parts):  # no CTA of a multicast is told apart from the others
+                assert not part.endswith(" each") or not found[f"{part.replace(' ', '_')}_{at}"].startswith("rank")
             if "conflicting" in parts:  # lanes that access other words of one bank
                 assert len(re.findall(r"\d+", found[f"conflicting_{parts.index('conflicting')}"])) == cost
             assert not re.findall(r"\d", re.sub(r"{[^}]*}|[Ll]anes? \d+ ", "", text))

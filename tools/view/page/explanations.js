@@ -27,6 +27,7 @@ addMethods(View, {
       const end = this.events.findIndex((other, i) => i > this.index && other.kind !== e.kind);
       return (end < 0 ? this.events.length : end) - this.index;
     };
+    const own = text => which === "each" ? text.replace(/^rank \d+ /, "") : text;  // as each CTA of a multicast calls it
     const joined = () => wavefrontsOf({ ...e, width: 16 });  // as if this lane's reads of adjacent words were one
     return {
       cost: () => e.cost, best: () => e.ideal, width: () => e.width, warp: () => this.warp, warps: () => this.blocks[this.block].length,
@@ -38,9 +39,10 @@ addMethods(View, {
       conflicting: () => (list => list.length > 8 ? ranges(list) : list.join(", ").replace(/, (\d+)$/, say("andLast") + "$1"))(
         this.conflictingWords().words.map(each => each.lanes[0])),
       wide: () => 4 * e.width, joined: () => joined().count, least: () => joined().least,
-      barrier: () => elementName(this.data, false, kind === "load" ? rest[0] : at, 8), bytes: () => rest[1], phase: () => rest[1],
+      barrier: () => own(elementName(this.data, false, kind === "load" ? rest[0] : at, 8)), bytes: () => rest[1], phase: () => rest[1],
       part: () => this.product?.rows ? "C" + this.partOf(this.product) : "C",
-      box: () => boxName([this.note]), place: () => boxPlace(this.data, placesOf(this.data, kind === "wgmma" ? rest[+which] : rest[6])[0]),
+      box: () => boxName([this.note]),
+      place: () => own(boxPlace(this.data, placesOf(this.data, kind === "wgmma" ? rest[+which] : rest[6])[0])),
     }[name]();
   },
 
