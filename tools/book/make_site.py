@@ -530,6 +530,8 @@ class Book:
             app.connect("doctree-read", self.read, priority=1)
             app.connect("html-page-context", self.set_context)
             app.build()
+            index = view.packed(app.builder.indexer.freeze(), "index => Search.setIndex(index)")
+            (self.out / self.language / "searchindex.js").write_text(index)
         (self.out / self.language / "_static/colours.css").write_text(colours.OF_SITE + shared_pages.NAMES)
         mend_furo(self.out / self.language / "_static")
         toys = self.out / self.language / "docs/toys"

@@ -1,8 +1,10 @@
 """The page: page/view.html or page/fragments.html, with all files that it includes, and with its data."""
+import base64
 import html
 import json
 import pathlib
 import re
+import zlib
 
 from languages import LANGUAGES
 from view import layouts
@@ -15,7 +17,8 @@ OF_MATRIX = {"a": ["A", "As", "a"], "b": ["B", "Bs", "b"], "c": ["C", "Cs", "acc
 
 def page(title, records, template="view", folder=None):
     """The whole page in one file. A line /* include FILE */ is replaced by that file, whose path is relative to the
-    template. folder: where the page will be, with others: its style and its script are written there once for all."""
+    template. folder: where the page will be, with others: its style and its script are written there once for all, and
+    its data are packed."""
     text = re.sub(
         r"/\* include (\S+) \*/\n",
         lambda line: (FOLDER / line[1]).read_text(),
@@ -25,20 +28,33 @@ def page(title, records, template="view", folder=None):
     text = text.replace('"GLOSSARY"', json.dumps(glossary, ensure_ascii=False), 1)
     text = text.replace('"OF_MATRIX"', json.dumps(OF_MATRIX), 1)
     if folder:
-        text = apart(text, folder)
+        text = apart(text, folder, records)
     text = text.replace("TITLE", html.escape(title), 1)
     return text.replace('"RECORDS"', json.dumps(records, separators=(",", ":")).replace("</", "<\\/"), 1)
 
 
-def apart(text, folder):
-    """The page with links to view.css and view.js, which this writes. The data stay in the page."""
+def packed(data, then):
+    """A script that calls `then`, a function in JavaScript, with the data. They are compressed: as text, records and
+    an index of words would be four times as long."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()
+    bits = f'Uint8Array.from(atob("{base64.b64encode(zlib.compress(text, 9)).decode()}"), each => each.charCodeAt())'
+    stream = f'new Blob([{bits}]).stream().pipeThrough(new DecompressionStream("deflate"))'
+    return f"new Response({stream}).json().then({then})\n"
+
+
+def apart(text, folder, records):
+    """The page with links to view.css and view.js, which this writes. The records stay in the page."""
     before, style, between, script, after = re.fullmatch(
         r"(?s)(.*)<style>\n(.*)</style>\n(.*)<script>\n(.*)</script>(.*)", text
     ).groups()
     data = 'const RECORDS = "RECORDS";\n'
     (folder / "view.css").write_text(style)
     (folder / "view.js").write_text(script.replace(data, "", 1))
-    linked = f'<script>\n{data}</script>\n<script src="view.js"></script>'
+    load = """records => {
+  window.RECORDS = records
+  document.body.append(Object.assign(document.createElement("script"), { src: "view.js" }))
+}"""
+    linked = f"<script>\n{packed(records, load)}</script>"
     return f'{before}<link rel="stylesheet" href="view.css">\n{between}{linked}{after}'
 
 
