@@ -131,7 +131,7 @@ def without_marks(body):
     return re.sub(
         r'(?s)<code class="docutils literal notranslate">(.*?)</code>',
         lambda literal: f'<code class="literal">{re.sub("<span[^>]*>|</span>", "", literal[1])}</code>',
-        re.sub(' class="reference (internal|external)"', "", body),
+        re.sub(' class="reference (internal|external)"', "", shared_pages.in_short(body)),
     )
 
 

@@ -23,7 +23,7 @@ STYLES = {"light": "default", "dark": "github-dark"}  # of Pygments
 LEXERS = {**LANGUAGES_OF_CODE, ".ipynb": "json"}
 # The kinds of token of names in kernels, and their colours.
 OF_MATRIX = {name: getattr(Name, matrix.upper()) for matrix, names in view.OF_MATRIX.items() for name in names}
-NAMES = "".join(
+NAMES = ":where(.highlight) i { font-style: normal }\n" + "".join(
     f":root .highlight .n.n-{matrix.upper()} {{ color: var(--{matrix}) }}\n" for matrix in view.OF_MATRIX
 )
 
@@ -53,6 +53,12 @@ def as_text(self, lexer, stream, options):
 def with_few_elements(lexer):
     lexer.add_filter(as_text())
     return lexer
+
+
+def in_short(shown):
+    """Highlighted code with shorter tags: on the site they would weigh as much as the code."""
+    shown = re.sub(r'<span class="([a-z]{1,2}\d?|cpf)">([^<]*)</span>', r"<i class=\1>\2</i>", shown)
+    return re.sub(r'<span class="(n n-[ABC])">([^<]*)</span>', r'<i class="\1">\2</i>', shown)
 
 
 def links_back(to, folder, step=None):
@@ -91,7 +97,7 @@ def shown_source(file):
         return f'<a id="L{at}" href="{lesson}#{begins[at]}">{found[1]}</a>' if at in begins else found[1]
 
     formatter = formatters.HtmlFormatter(linenos="table", wrapcode=True)
-    shown = highlight(file.read_text(errors="replace"), with_few_elements(lexer_of(file)), formatter)
+    shown = in_short(highlight(file.read_text(errors="replace"), with_few_elements(lexer_of(file)), formatter))
     return re.sub(r'<span class="normal">( *\d+)</span>', number, shown)  # most numbers of lines need no element
 
 
@@ -99,7 +105,7 @@ def shown_source(file):
 def coloured(line):
     """A line of a program, highlighted."""
     lexer = with_few_elements(lexers.get_lexer_by_name("cuda", stripnl=False))
-    return highlight(line, lexer, formatters.HtmlFormatter(nowrap=True)).rstrip("\n")
+    return in_short(highlight(line, lexer, formatters.HtmlFormatter(nowrap=True)).rstrip("\n"))
 
 
 def shown_folder(folder, to, shared):
