@@ -2,6 +2,7 @@
 output of ./run diff, with links to all steps."""
 import functools
 import html
+import json
 import os
 import re
 import shutil
@@ -20,7 +21,7 @@ from programs import ROOT
 THEME = ROOT / "tools/book/theme"
 STYLES = {"light": "default", "dark": "github-dark"}  # of Pygments
 # File names that Pygments would take for another language, with those of the lines that pages quote.
-LEXERS = {**LANGUAGES_OF_CODE, ".ipynb": "json"}
+LEXERS = {**LANGUAGES_OF_CODE, ".ipynb": "text"}
 # The kinds of token of names in kernels, and their colours.
 OF_MATRIX = {name: getattr(Name, matrix.upper()) for matrix, names in view.OF_MATRIX.items() for name in names}
 NAMES = ":where(.highlight) i { font-style: normal }\n" + "".join(
@@ -86,6 +87,15 @@ def lexer_of(file):
         return lexers.TextLexer()
 
 
+def notebook_text(file):
+    """The cells of a notebook, each with the text that it printed. Its pictures and pages are in the file alone."""
+    parts = []
+    for cell in json.loads(file.read_text())["cells"]:
+        parts.append("".join(cell["source"]))
+        parts += ["".join(output["text"]) for output in cell.get("outputs", ()) if "text" in output]
+    return "\n\n".join(part.rstrip() for part in parts) + "\n"
+
+
 def shown_source(file):
     """A source with the numbers of its lines. Those at which a part of a step's diff begins lead to it."""
     lesson = f"../../en/{pages.place(file.parent / 'README.md')}.html" if file.parent.parent == ROOT else ""
@@ -97,7 +107,8 @@ def shown_source(file):
         return f'<a id="L{at}" href="{lesson}#{begins[at]}">{found[1]}</a>' if at in begins else found[1]
 
     formatter = formatters.HtmlFormatter(linenos="table", wrapcode=True)
-    shown = in_short(highlight(file.read_text(errors="replace"), with_few_elements(lexer_of(file)), formatter))
+    text = notebook_text(file) if file.suffix == ".ipynb" else file.read_text(errors="replace")
+    shown = in_short(highlight(text, with_few_elements(lexer_of(file)), formatter))
     return re.sub(r'<span class="normal">( *\d+)</span>', number, shown)  # most numbers of lines need no element
 
 
