@@ -96,8 +96,8 @@ def test_links(book):
 
 
 def test_weight(book):
-    """The site is light, also for those who take it along as a folder: in highlighted code spaces are no elements, and
-    no large script is there that no page loads."""
+    """The site is light, also for those who take it along as a folder: in highlighted code spaces are no elements, no
+    large script is there that no page loads, and no script and no style is there twice."""
     loaded = set()
     for path in book.rglob("*.html"):
         text = path.read_text()
@@ -105,7 +105,9 @@ def test_weight(book):
         links = Page(path).links + re.findall(r'\{ src: "([^"]*)" \}', text)  # the latter by a script
         loaded |= {(path.parent / urllib.parse.urlsplit(link).path).resolve() for link in links}
     assert [path for path in book.rglob("*.js") if path.stat().st_size > 50000 and path not in loaded] == []
-    assert sum(path.stat().st_size for path in book.rglob("*.*") if path.is_file()) < 20e6
+    shared = [path.read_bytes() for path in book.rglob("*.*") if path.suffix in (".js", ".css")]
+    assert len(shared) == len({*shared})
+    assert sum(path.stat().st_size for path in book.rglob("*.*") if path.is_file()) < 17e6
 
 
 # A view has been drawn. Its script is loaded after its record has been unpacked.

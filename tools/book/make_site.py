@@ -583,6 +583,24 @@ def mend_furo(static):
     style.write_text(text)
 
 
+def keep_once(out):
+    """Removes files of Japanese and Chinese that are English ones, too, such as scripts and styles, and leads links to
+    these."""
+    for language in LANGUAGES:
+        own = out / language
+        same = {file: out / "en" / file.relative_to(own) for file in own.rglob("*.*") if file.is_file()}
+        same = {file: twin for file, twin in same.items() if file != twin and twin.is_file()
+                and file.suffix != ".html" and file.read_bytes() == twin.read_bytes()}
+        for page in own.rglob("*.html") if same else ():
+            def moved(link):
+                twin = same.get((page.parent / link[0]).resolve())
+                return os.path.relpath(twin, page.parent) if twin else link[0]
+
+            page.write_text(re.sub(r'(?<=(?:src|ref)=")[^"?#:]+', moved, page.read_text()))
+        for file in same:
+            file.unlink()
+
+
 def view_page(program):
     """The path in the site of the view of a program, such as 03 or 11/1."""
     return f"views/{program.replace('/', '.')}.html"
@@ -615,6 +633,7 @@ def write(out, programs):
         with concurrent.futures.ProcessPoolExecutor(len(SPHINX)) as pool:  # a process can set up Sphinx only once
             for each in [pool.submit(Book(part, language, views).write) for language in SPHINX]:
                 shared.update(each.result())
+        keep_once(part)
         shared_pages.write(part, shared)
         shutil.copy(THEME / "index.html", part)
         if out.exists():
