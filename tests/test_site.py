@@ -89,6 +89,8 @@ def test_links(book):
                    r"\.\./docs/toys/banks\.html\?ja#\w+"):
         assert any(re.fullmatch(wanted, link) for link in links), wanted
     assert "../../views/11.1.html?ja#////4" in pages[book / "ja/11_wgmma/index.html"].links  # a step's explanation
+    for language, word in ("ja", "説明"), ("zh", "explanation"):  # 03 has no Chinese text
+        assert re.search(rf">{word} \d</a>", (book / language / LESSON).read_text()), language
     for language in ("en", "ja", "zh"):  # the list of all exercises is in the navigation
         assert "docs/learn.html" in pages[book / language / "index.html"].links
     primer = (book / "zh/docs/primer.html").read_text()

@@ -146,6 +146,10 @@ class Book:
     def say(self, english):
         return dict(zip(("ja", "zh"), WORDS.get(english, ()))).get(self.language, english)
 
+    def say_in(self, page, english):
+        """A phrase within the text of a page, in the text's language."""
+        return english if self.language_of(page) == "en" else self.say(english)
+
     def language_of(self, page):
         """The language of a page in this site."""
         return self.language if pages.translation(page, self.language).exists() else "en"
@@ -385,10 +389,11 @@ class Book:
             return self.href(page, target) + (f"?{self.language}" if target.endswith((".cu", ".cl")) else "")
 
         own = self.translations if self.language_of(page) != "en" else None
-        shown = diff_page.shown(old, new, address, shared_pages.coloured, self.say, own, quotes)
+        say = functools.partial(self.say_in, page)
+        shown = diff_page.shown(old, new, address, shared_pages.coloured, say, own, quotes)
         name = old.name if old.parent == new.parent else programs.name(old)
-        said = self.say("The whole change: {} lines, from {}")
-        said = said.format(programs.changed_lines(old, new)[1], f"<code>{name}</code>")
+        changed = programs.changed_lines(old, new)[1]
+        said = say("The whole change: {} lines, from {}").format(changed, f"<code>{name}</code>")
         return (f'<details class="change"><summary>{said}</summary><div class="wide" id="{diff_page.anchor(new)}">'
                 f"{shown}</div></details>")
 
@@ -405,7 +410,7 @@ class Book:
                 if "target" in to:
                     views.append(to["refuri"])
         if views and isinstance(code, nodes.literal) and (caption := re.fullmatch(COMMAND, text)[3]):
-            explanation = self.say("explanation {}").format(caption)
+            explanation = self.say_in(self.pages[name], "explanation {}").format(caption)
             code.replace_self(nodes.reference("", explanation, refuri=views[0], target="view"))
         elif made:
             code.replace_self(type(code)("", "", *made, nodes.Text(text[at:])))
