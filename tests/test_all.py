@@ -139,7 +139,7 @@ def test_comparison(s, folders):
     fill(b, ladder=ladder("02,8,8,8,300", "01,9,9,9,200", "01,8,8,8,100", "04,8,8,8,1"))
     run = s.call("run", "compare", a, b)  # a CSV that can't be read gives exit code 2
     assert (run.returncode, run.stderr) == (2, "")
-    for said in ("half2.csv: has no rows", "half2.csv: not there",
+    for said in ("half2.csv: has no rows", "half2.csv: no such file",
                  "ladder.csv: 3 rows compared; gflops: median ratio 1.050", "02 8 8 8: gflops 360 / 300, +20.0%",
                  f"only in {a}: 03 8 8 8", f"only in {b}: 04 8 8 8"):
         assert said in run.stdout
@@ -151,6 +151,15 @@ def test_comparison(s, folders):
     fill(b, half2="stage,m,n,k,gflops\nhalf2,8,8,8,100\n")
     run, _ = run_all(s, "--against", b)
     assert run.returncode == 0 and "half2 8 8 8: gflops 50 / 100, -50.0%" in run.stdout
+
+
+def test_nothing_to_compare(folders, capsys):
+    """CSVs that have no figures."""
+    a, b, fill = folders
+    fill(a, victims="x\n1\n")
+    fill(b, victims="x\n1\n")
+    assert compare_py.compare(a, b) == 2
+    assert "nothing to compare" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("text, said", (
