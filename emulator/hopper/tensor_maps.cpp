@@ -1,34 +1,45 @@
-// Tensor maps, and the driver's checks of them (CUDA driver API, cuTensorMapEncodeTiled).
+// Tensor maps, with most of the driver's checks of them (CUDA driver API, cuTensorMapEncodeTiled),
+// and the entry point by which programs find that function.
 
 #include "emulator/hopper/tensor_maps.h"
 
-#include <cstdio>
+#include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "emulator/trace/report.h"
 
 namespace emulator {
+namespace {
 
-std::string why_no_tensor_map(const TensorMap& m, const uint32_t* box,
-                              const uint32_t* element_strides) {
-    const auto text = [](const char* what, int i, uint64_t value, const char* accepted) {
-        return what + std::to_string(i) + "] is " + std::to_string(value) + ", not " + accepted;
-    };
-    if (m.element_bytes == 0) return "the emulator has no such data type";
-    if (m.rank < 1 || m.rank > 5) return "rank is " + std::to_string(m.rank) + ", not 1 to 5";
+// By CUtensorMapDataType: UINT8, UINT16, UINT32, INT32, UINT64, INT64, FLOAT16, FLOAT32, FLOAT64,
+// BFLOAT16.
+constexpr uint8_t kElementBytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2};
+constexpr uint8_t kSwizzleBytes[] = {0, 32, 64, 128};  // by CUtensorMapSwizzle
+
+std::string out_of_range(const char* what, unsigned i, uint64_t value, const char* accepted) {
+    return what + ("[" + std::to_string(i)) + "] is " + std::to_string(value) + ", not " + accepted;
+}
+
+// Why the driver or the emulator refuses such a map; "" if they do not.
+std::string why_refused(const TensorMap& m, unsigned rank, const cuuint32_t* element_strides) {
+    if (rank < 1 || rank > 5) return "rank is " + std::to_string(rank) + ", not 1 to 5";
     if (reinterpret_cast<uintptr_t>(m.address) % 16)
-        return "the global address is not a multiple of 16";
-    for (int i = 0; i < m.rank; ++i) {
+        return "globalAddress is not aligned to 16 bytes";
+    for (unsigned i = 0; i < rank; ++i) {
         if (m.dims[i] == 0 || m.dims[i] > uint64_t(1) << 32)
-            return text("globalDim[", i, m.dims[i], "1 to 2^32");
-        if (i + 1 < m.rank && (m.strides[i] % 16 || m.strides[i] >= uint64_t(1) << 40))
-            return text("globalStrides[", i, m.strides[i], "a multiple of 16 below 2^40");
-        if (box[i] == 0 || box[i] > 256) return text("boxDim[", i, box[i], "1 to 256");
+            return out_of_range("globalDim", i, m.dims[i], "1 to 2^32");
+        if (i + 1 < rank && (m.strides[i] % 16 || m.strides[i] >= uint64_t(1) << 40))
+            return out_of_range("globalStrides", i, m.strides[i], "a multiple of 16 below 2^40");
+        if (m.box[i] == 0 || m.box[i] > 256) return out_of_range("boxDim", i, m.box[i], "1 to 256");
         if (element_strides[i] == 0 || element_strides[i] > 8)
-            return text("elementStrides[", i, element_strides[i], "1 to 8");
-        if (i > 0 && element_strides[i] != 1) return "the emulator has no elementStrides but 1";
+            return out_of_range("elementStrides", i, element_strides[i], "1 to 8");
+        // The driver ignores elementStrides[0] unless the data are interleaved.
+        if (i > 0 && element_strides[i] != 1)
+            return out_of_range("elementStrides", i, element_strides[i],
+                                "1, which alone the emulator supports");
     }
-    const uint64_t row = uint64_t(box[0]) * m.element_bytes;
+    const uint64_t row = m.row_bytes();
     if (row % 16)
         return "a row of the box has " + std::to_string(row) + " bytes, not a multiple of 16";
     if (m.swizzle_bytes && row > m.swizzle_bytes)
@@ -37,6 +48,12 @@ std::string why_no_tensor_map(const TensorMap& m, const uint32_t* box,
     return "";
 }
 
+CUresult refuse(const std::string& why) {
+    report_and_print("cuTensorMapEncodeTiled: " + why);
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+}  // namespace
 }  // namespace emulator
 
 using namespace emulator;
@@ -46,28 +63,27 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
                                 const cuuint32_t* box, const cuuint32_t* element_strides,
                                 CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
                                 CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
-    constexpr uint8_t kBytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2}, kSwizzles[] = {0, 32, 64, 128};
+    if (reinterpret_cast<uintptr_t>(map) % 64)
+        return refuse("the CUtensorMap is not aligned to 64 bytes");
+    if (unsigned(type) >= sizeof kElementBytes)
+        return refuse("the emulator does not support this data type");
+    if (interleave || unsigned(swizzle) >= sizeof kSwizzleBytes)
+        return refuse(
+            "the emulator supports no interleaving, and only the swizzles of 32, 64 and 128 bytes");
+    const unsigned known = std::min(rank, 5u);
     TensorMap m{};
     m.magic = TensorMap::kMagic;
     m.address = static_cast<char*>(address);
-    m.rank = uint8_t(std::min(rank, 255u));
-    m.element_bytes = unsigned(type) < sizeof kBytes ? kBytes[type] : uint8_t(0);
-    m.swizzle_bytes = kSwizzles[swizzle & 3];
+    m.rank = uint8_t(known);
+    m.element_bytes = kElementBytes[type];
+    m.swizzle_bytes = kSwizzleBytes[swizzle];
     std::fill_n(m.dims, 5, 1);
     std::fill_n(m.box, 5, 1);
-    for (unsigned i = 0; i < std::min(rank, 5u); ++i) {
-        m.dims[i] = dims[i];
-        m.box[i] = box[i];
-        if (i + 1 < rank && i < 4) m.strides[i] = strides[i];
-    }
-    std::string why = why_no_tensor_map(m, box, element_strides);
-    if (interleave || unsigned(swizzle) > 3) why = "the emulator has no such interleave or swizzle";
-    if (reinterpret_cast<uintptr_t>(map) % 64) why = "the map is not at a multiple of 64";
-    if (!why.empty()) {
-        report_problem("cuTensorMapEncodeTiled: " + why);
-        std::fprintf(stderr, "emulator: cuTensorMapEncodeTiled: %s\n", why.c_str());
-        return CUDA_ERROR_INVALID_VALUE;
-    }
+    std::copy_n(dims, known, m.dims);
+    std::copy_n(box, known, m.box);
+    if (known > 1) std::copy_n(strides, known - 1, m.strides);
+    if (const std::string why = why_refused(m, rank, element_strides); !why.empty())
+        return refuse(why);
     *map = CUtensorMap{};
     std::memcpy(map, &m, sizeof m);
     return CUDA_SUCCESS;

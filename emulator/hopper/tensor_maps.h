@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "emulator/include/cuda.h"
 
@@ -30,9 +29,5 @@ struct TensorMap {
     }
 };
 static_assert(sizeof(TensorMap) <= sizeof(CUtensorMap));
-
-// Why the driver would refuse such a map; "" if it would not.
-std::string why_no_tensor_map(const TensorMap& map, const uint32_t* box,
-                              const uint32_t* element_strides);
 
 }  // namespace emulator

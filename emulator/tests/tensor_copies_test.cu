@@ -245,7 +245,7 @@ TEST_F(TensorCopies, TensorMapsAreChecked) {
     } all[] = {
         {"", 8, 30, 8, 16, 0, 32, 0},
         {"globalStrides[0] is 120", 8, 30, 8, 16, 0, 0, 0},
-        {"global address", 8, 32, 8, 16, 0, 0, 1},
+        {"globalAddress", 8, 32, 8, 16, 0, 0, 1},
         {"globalDim[1] is 0", 0, 32, 8, 16, 0, 0, 0},
         {"boxDim[1] is 257", 8, 32, 257, 16, 0, 0, 0},
         {"boxDim[1] is 0", 8, 32, 0, 16, 0, 0, 0},
