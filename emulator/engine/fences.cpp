@@ -19,7 +19,7 @@ using clocks::state;
 
 namespace fences {
 
-bool any;
+bool any_fence;
 
 namespace {
 
@@ -58,7 +58,7 @@ void join(Acquired& to, const Acquired& from) {
     for (const auto& [location, count] : from) to[location] = std::max(to[location], count);
 }
 
-bool knows_from(const Acquired& acquired, unsigned other, uint32_t clock) {
+bool released_before(const Acquired& acquired, uint32_t clock, unsigned other) {
     for (const auto& [location, count] : acquired) {
         const auto begin = location->blocks.begin(), end = begin + long(count);
         const auto after = std::partition_point(
@@ -104,12 +104,12 @@ void release(unsigned thread, Location& location) {
 }  // namespace
 
 void begin_launch() {
-    any = false;
+    any_fence = false;
     locations.clear();
 }
 
 void begin_block() {
-    if (!any) return;
+    if (!any_fence) return;
     fenced.assign(run.threads, Fenced());
     acquired.assign(run.threads, Acquired());
     acquired_by_block.clear();
@@ -118,8 +118,8 @@ void begin_block() {
 
 void fence(unsigned thread) {
     if (!traced) return;
-    if (!any) {
-        any = true;
+    if (!any_fence) {
+        any_fence = true;
         begin_block();
     }
     Fenced& mine = fenced[thread];
@@ -133,11 +133,11 @@ void fence(unsigned thread) {
 }
 
 void before_atomic(unsigned thread) {  // gives the atomic its own clock value
-    if (any && traced) state.own[thread] = ++state.last;
+    if (any_fence && traced) state.own[thread] = ++state.last;
 }
 
 void atomic(unsigned thread, const void* address) {
-    if (!any || !traced || locations.size() > kLocations) return;
+    if (!any_fence || !traced || locations.size() > kLocations) return;
     Location& location = locations[address];
     if (!location.blocks.empty()) acquire(thread, location);
     if (location.blocks.empty() || location.blocks.back().block_start != state.block_start)
@@ -152,7 +152,7 @@ void atomic(unsigned thread, const void* address) {
 }
 
 void block_barrier() {
-    if (!any) return;
+    if (!any_fence) return;
     ++moment;
     for (unsigned t = 0; t < run.threads; ++t) {
         block_base = std::max(block_base, fenced[t].base);
@@ -162,7 +162,7 @@ void block_barrier() {
 }
 
 void warp_barrier(unsigned first, uint32_t lanes) {
-    if (!any) return;
+    if (!any_fence) return;
     ++moment;
     Acquired joined;
     for (unsigned lane = 0; lane < 32; ++lane)
@@ -172,10 +172,10 @@ void warp_barrier(unsigned first, uint32_t lanes) {
         if (lanes >> lane & 1) acquired[first + lane] = joined;
 }
 
-bool knows(unsigned thread, unsigned other, uint32_t clock) {
+bool happens_before(uint32_t clock, unsigned other, unsigned thread) {
     if (thread >= run.threads) thread = state.issuer[thread - run.threads];
-    return locations.size() > kLocations || knows_from(acquired[thread], other, clock) ||
-           knows_from(acquired_by_block, other, clock);
+    return locations.size() > kLocations || released_before(acquired[thread], clock, other) ||
+           released_before(acquired_by_block, clock, other);
 }
 
 }  // namespace fences

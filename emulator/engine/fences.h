@@ -1,19 +1,25 @@
-// Order by an atomic after __threadfence(), between threads of one block or of different blocks.
+// Tracks the happens-before order that __threadfence() and then an atomic at the same address
+// establish between threads, within a block or across blocks.
 #pragma once
 
 #include <cstdint>
 
 namespace emulator::fences {
 
-extern bool any;  // whether this launch has had a fence; without one atomics order nothing
+extern bool any_fence;  // in this launch; without a fence atomics order nothing
 void begin_launch();
 void begin_block();
 void fence(unsigned thread);
+// An atomic is recorded between these two calls. The first gives the access a clock value of its
+// own. The second acquires what was released at this address, and then releases what the thread had
+// fenced.
 void before_atomic(unsigned thread);
-void atomic(unsigned thread, const void* address);  // acquires, then releases
+void atomic(unsigned thread, const void* address);
 void block_barrier();
 void warp_barrier(unsigned first_thread, uint32_t lanes);
-// Whether `thread` comes after what `other`, of an earlier block, did at that clock.
-bool knows(unsigned thread, unsigned other, uint32_t clock);
+// Whether the access of `other`, a thread of an earlier block, at that clock happens before what
+// `thread` does now. If `thread` is an asynchronous agent, the thread that issued its work counts.
+// True for all accesses once the launch has atomics at too many addresses.
+bool happens_before(uint32_t clock, unsigned other, unsigned thread);
 
 }  // namespace emulator::fences

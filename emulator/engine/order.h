@@ -1,4 +1,5 @@
-// Whether one access comes before another: by the clocks of a block, and between blocks by fences.
+// Whether one access happens before another: by the clocks of a block, and between blocks by
+// fences.
 #pragma once
 
 #include "emulator/engine/clocks.h"
@@ -6,12 +7,12 @@
 
 namespace emulator {
 
-// Whether what `other` did at that clock comes before what `thread` does now. Threads of two blocks
-// have no order without fences.
-inline bool comes_before(uint32_t clock, unsigned other, unsigned thread) {
+// Whether what `other` did at that clock happens before what `thread` does now. Threads of two
+// blocks have no order without fences.
+inline bool happens_before(uint32_t clock, unsigned other, unsigned thread) {
     if (clock <= clocks::state.base)
         return clock > clocks::state.block_start ||
-               (fences::any && fences::knows(thread, other, clock));
+               (fences::any_fence && fences::happens_before(clock, other, thread));
     return other == thread || clock <= clocks::state.known[thread][other];
 }
 

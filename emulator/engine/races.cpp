@@ -142,7 +142,7 @@ void forget_more_groups(uint32_t since = 0) {
 // What a barrier orders need not be kept, unless a fence orders it for other blocks alone.
 void forget_ordered_groups(uint32_t since = 0) {
     if (more_groups.size() > kMostGroups) forget_more_groups();
-    else if (!fences::any) forget_more_groups(since);
+    else if (!fences::any_fence) forget_more_groups(since);
 }
 
 // A thread of the group that is not ordered with the access, or -1.
@@ -150,7 +150,7 @@ void forget_ordered_groups(uint32_t since = 0) {
     if (group.clock <= state.base && group.clock > state.block_start) return -1;
     for (uint32_t lanes = group.lanes; lanes; lanes &= lanes - 1) {
         const int thread = group.warp * 32 + __builtin_ctz(lanes);
-        if (!comes_before(group.clock, thread, now.thread)) return thread;
+        if (!happens_before(group.clock, thread, now.thread)) return thread;
     }
     return -1;
 }
@@ -212,7 +212,7 @@ unsigned issuer_of(unsigned actor) {
 [[gnu::always_inline]] inline void keep(Cell& cell, const Access& now, uint32_t since) {
     Group &first = cell.group[0], &second = cell.group[1];
     const uint8_t access = Group::access_of(now.kind, now.bytes);
-    const bool all_kept = state.beyond_warps || fences::any;
+    const bool all_kept = state.beyond_warps || fences::any_fence;
     const bool alike = first.access == access && second.access == access && !all_kept;
     if (alike && first.clock > state.base && second.clock > state.base && first.warp != second.warp)
         return;
@@ -333,7 +333,7 @@ void check_launches(const races::Earlier& earlier, const Cell* cells, uintptr_t 
 
 // An access that does not even come after the copy's call is an ordinary race.
 [[gnu::cold]] void access_in_flight(Cell& cell, const Access& now) {
-    if (comes_before(cell.clock, cell.thread, now.thread))
+    if (happens_before(cell.clock, cell.thread, now.thread))
         run.hooks->access_in_flight(
             cell.thread, {now.clock, now.thread, now.site, now.kind, now.address, now.width});
     if (now.kind == kWrite) cell.in_flight = false;  // the last write is now another one
@@ -416,7 +416,7 @@ std::unordered_map<const Cell*, std::vector<Access>> uninitialised_reads;
     const auto found = uninitialised_reads.find(&cell);
     if (found == uninitialised_reads.end()) return;
     for (const Access& read : found->second)
-        if (comes_before(read.clock, read.thread, write.thread)) report_unexplained(read.site);
+        if (happens_before(read.clock, read.thread, write.thread)) report_unexplained(read.site);
     uninitialised_reads.erase(found);
 }
 
@@ -433,7 +433,7 @@ inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t sinc
     const bool written = cell.clock > since;
     const bool same_bytes = cell.bytes & now.bytes;
     if (cell.in_flight && same_bytes) access_in_flight(cell, now);
-    if (written && same_bytes && !comes_before(cell.clock, cell.thread, now.thread))
+    if (written && same_bytes && !happens_before(cell.clock, cell.thread, now.thread))
         race_of_write(global, {cell.clock, cell.thread, cell.site, kWrite, 3}, now);
     else if (acting && written && same_bytes && !global &&
              !state.acting->sees(cell.clock, cell.thread))
