@@ -1,7 +1,8 @@
-// The 8-bit floats of cuda_fp8.h as they lie in memory. Nothing converts them or computes with them.
+// CUDA's FP8 types, for storage only: the emulator has neither their conversions nor their
+// arithmetic.
 #pragma once
 
-#include "cuda_fp16.h"
+#include "cuda_fp16.h"  // which CUDA's header includes, too
 
 using __nv_fp8_storage_t = unsigned char;
 struct __nv_fp8_e4m3 {
