@@ -102,9 +102,7 @@ std::string invalid(const Product& p) {
         why += std::string(", but ") + l.matrix.name + " has " + std::to_string(l.inner) +
                (l.matrix.row_major ? " columns" : " rows");
         if (!l.matrix.row_major && p.A.op == CUBLAS_OP_N && p.B.op == CUBLAS_OP_N)
-            why +=
-                ": cuBLAS reads column-major. For a row-major C = A B swap A and B, and m and n "
-                "(C^T = B^T A^T); the leading dimensions are then n, k, n";
+            why += std::string(": ") + kRowMajorAdvice;
         return why;
     }
     return "";

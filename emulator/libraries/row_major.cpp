@@ -1,5 +1,8 @@
 // cuBLAS's matrices are column-major. Where a program passes row-major ones, and the leading
-// dimensions fit, the call itself has no fault.
+// dimensions fit, the call itself has no fault, and the mistake shows only in the values. Therefore
+// the row-major product of the same arrays is computed and compared with what the program copies to
+// the host: if another result of the program, such as that of its own kernel, is equal to it, a
+// note is reported.
 
 #include "emulator/libraries/row_major.h"
 
@@ -18,95 +21,107 @@ namespace emulator::blas {
 namespace {
 
 using Values = std::vector<double>;
-constexpr long long kMostProducts = 1 << 24;  // of two elements: 256 x 256 x 256
-constexpr size_t kMostBytes = 1 << 20;  // of a copy
-constexpr size_t kKept = 8;  // copies, and products
+constexpr long long kMaxMultiplications = 1 << 24;  // larger products are not compared
+constexpr size_t kMaxCopyBytes = 1 << 20;  // nor larger copies
+constexpr size_t kHistory = 8;  // how many copies, and how many products, are kept
+// Differences, relative to the largest element. kSame allows for rounding in half precision.
+// Products that differ by less than kDifferent are not told apart.
+constexpr double kSame = 0.01, kDifferent = 0.1;
 
 // What a copy has brought to the host.
 struct Copy {
     std::string place;
     std::vector<char> bytes;
 };
-// The product of the same arrays, as row-major matrices without gaps.
-struct Meant {
-    std::string place;  // of the call that has computed another one
+// What the program probably meant: the product of a call's operands as contiguous row-major
+// matrices.
+struct RowMajorProduct {
+    std::string call;  // that has computed another product
+    bool exchanged;  // the call has B before A, as it should
     cudaDataType type;
     Values C;
 };
-auto& copies = *new std::deque<Copy>;  // never destroyed
-auto& meant = *new std::deque<Meant>;
+// Never destroyed, because destructors of static objects may still copy.
+auto& copies = *new std::deque<Copy>;
+auto& products = *new std::deque<RowMajorProduct>;
 
-void forget_before_reset() {  // by reset_counts()
-    static uint64_t since_reset;
-    if (std::exchange(since_reset, resets) == resets) return;
+// Drops the copies and products from before the last reset_counts().
+void forget_before_reset() {
+    static uint64_t resets_seen;
+    if (resets_seen == resets) return;
+    resets_seen = resets;
     copies.clear();
-    meant.clear();
+    products.clear();
 }
 
 template <class T>
-void keep(std::deque<T>& all, T one) {
-    all.push_back(std::move(one));
-    if (all.size() > kKept) all.pop_front();
+void push_bounded(std::deque<T>& history, T item) {
+    history.push_back(std::move(item));
+    if (history.size() > kHistory) history.pop_front();
 }
 
-Values values(const void* data, cudaDataType type, size_t count) {
-    Values all(count);
-    for (size_t i = 0; i < count; ++i) all[i] = load<double>(data, type, i);
-    return all;
+Values values_of(const void* array, cudaDataType type, size_t count) {
+    Values values(count);
+    for (size_t i = 0; i < count; ++i) values[i] = load<double>(array, type, i);
+    return values;
 }
 
-// The largest difference of two arrays, as a share of the largest element of the first one.
+// The largest absolute difference, relative to the largest magnitude in `a`; infinite if an element
+// is NaN.
 double difference(const Values& a, const Values& b) {
-    double most = 0, largest = 0;
+    double largest_difference = 0, largest = 0;
     for (size_t i = 0; i < a.size(); ++i) {
-        if (!(std::abs(a[i] - b[i]) <= most)) most = std::abs(a[i] - b[i]);  // NaN, too
+        const double d = std::abs(a[i] - b[i]);
+        if (std::isnan(d)) return INFINITY;
+        largest_difference = std::max(largest_difference, d);
         largest = std::max(largest, std::abs(a[i]));
     }
-    return most / largest;
+    return largest_difference / largest;
 }
-constexpr double kSame = 0.01, kOther = 0.1;
 
-void compare(const Meant& product, const Copy& copy) {
+void compare(const RowMajorProduct& product, const Copy& copy) {
     const size_t count = product.C.size();
     if (copy.bytes.size() != count * bytes_of(product.type)) return;
-    if (difference(product.C, values(copy.bytes.data(), product.type, count)) < kSame)
-        report_note(product.place,
-                    "its result is not what " + copy.place +
-                        " brings, the product of the same arrays as row-major matrices: cuBLAS "
-                        "reads and writes column-major. For a row-major C = A B swap A and B, "
-                        "and m and n (C^T = B^T A^T), without transposing; the leading dimensions "
-                        "are then n, k, n");
+    if (!(difference(product.C, values_of(copy.bytes.data(), product.type, count)) < kSame)) return;
+    report_note(product.call,
+                "its result differs from the array that " + copy.place +
+                    " copies to the host, which is the product of the same operands as row-major "
+                    "matrices: " +
+                    (product.exchanged ? kExchangedAdvice : kRowMajorAdvice));
 }
 
 void note_copy(const void* bytes, size_t count, const std::string& place) {
     forget_before_reset();
-    if (count > kMostBytes) return;
+    if (count > kMaxCopyBytes) return;
     const auto* const first = static_cast<const char*>(bytes);
-    keep(copies, {place, {first, first + count}});
-    for (const Meant& product : meant) compare(product, copies.back());
+    push_bounded(copies, {place, {first, first + count}});
+    for (const RowMajorProduct& product : products) compare(product, copies.back());
 }
 
-// From before main() on, in a program that has this file because it calls cuBLAS.
-const bool notes_copies = (copied_to_host = note_copy);
+// Registers note_copy() before main() begins, so that it sees copies before the first product, too.
+[[maybe_unused]] const bool registered = [] {
+    copied_to_host = note_copy;
+    return true;
+}();
 
 }  // namespace
 
 void compare_with_row_major(const Product& p, const void* A, const void* B, const void* D,
                             const std::string& place) {
     if (p.bias || p.relu || p.gelu || p.A.row_major || p.B.row_major || p.D.row_major ||
-        p.D.ld != p.m || p.m * p.n * p.k > kMostProducts || !notes_copies)
+        p.D.ld != p.m || p.m * p.n * p.k > kMaxMultiplications)
         return;
     forget_before_reset();
-    const Values a = values(A, p.A.type, p.m * p.k), b = values(B, p.B.type, p.k * p.n),
-                 d = values(D, p.D.type, p.m * p.n);
-    // With `swapped` what is wrong is the transposition alone.
-    for (const bool swapped : {false, true}) {
+    const Values a = values_of(A, p.A.type, p.m * p.k), b = values_of(B, p.B.type, p.k * p.n),
+                 d = values_of(D, p.D.type, p.m * p.n);
+    // Where the call has exchanged the operands, its fault is CUBLAS_OP_T alone.
+    for (const bool exchanged : {false, true}) {
         Values C(d.size());
-        if (swapped) multiply(p.n, p.m, p.k, b.data(), a.data(), C.data());
+        if (exchanged) multiply(p.n, p.m, p.k, b.data(), a.data(), C.data());
         else multiply(p.m, p.n, p.k, a.data(), b.data(), C.data());
-        if (difference(C, d) < kOther) continue;
-        keep(meant, {place, p.D.type, C});
-        for (const Copy& copy : copies) compare(meant.back(), copy);
+        if (difference(C, d) < kDifferent) continue;
+        push_bounded(products, {place, exchanged, p.D.type, C});
+        for (const Copy& copy : copies) compare(products.back(), copy);
     }
 }
 

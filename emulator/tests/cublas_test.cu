@@ -127,11 +127,12 @@ protected:
         cublasSgemm(handle, op, op, rows, columns, k, &one, first.data, lda, second.data, ldb,
                     &zero, c.data, rows);
     }
-    void expect_notes(long expected) {
+    void expect_notes(long expected, const char* advice = "") {
         const std::vector<std::string> notes = emulator::counts().notes;
         expect_silence();
-        const auto is_meant = [](const std::string& note) {
-            return note.find("as row-major matrices") != note.npos;
+        const auto is_meant = [&](const std::string& note) {
+            return note.find("as row-major matrices") != note.npos &&
+                   note.find(advice) != note.npos;
         };
         EXPECT_EQ(std::count_if(notes.begin(), notes.end(), is_meant), expected);
     }
@@ -140,7 +141,7 @@ protected:
 TEST_F(RowMajor, ReadAsColumnMajor) {
     multiply(CUBLAS_OP_N, m, n, a, m, b, k);
     of_kernel.host();
-    expect_notes(1);
+    expect_notes(1, "swap A and B, and m and n");
 }
 TEST_F(RowMajor, ResultIsTransposed) {
     of_kernel.host();
@@ -150,7 +151,7 @@ TEST_F(RowMajor, ResultIsTransposed) {
 TEST_F(RowMajor, ExchangedAndTransposed) {
     of_kernel.host();
     multiply(CUBLAS_OP_T, n, m, b, k, a, m);
-    expect_notes(1);
+    expect_notes(1, "B before A, and n before m, is right");
 }
 TEST_F(RowMajor, Exchanged) {
     of_kernel.host();
@@ -163,6 +164,16 @@ TEST_F(RowMajor, AnotherResult) {
     other.host();
     multiply(CUBLAS_OP_N, m, n, a, m, b, k);
     c.host();
+    expect_notes(0);
+}
+
+TEST_F(RowMajor, AResultWithNaN) {
+    std::vector<float> C = of_kernel.host();
+    C[1] = NAN;
+    emulator::reset_counts();
+    const Device<float> other(C);
+    other.host();
+    multiply(CUBLAS_OP_N, m, n, a, m, b, k);
     expect_notes(0);
 }
 

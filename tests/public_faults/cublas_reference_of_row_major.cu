@@ -2,7 +2,7 @@
 // Seen: wrong_product
 // Cause: cublasSgemm() is column-major, and gets row-major matrices in the order A, B. The leading dimensions fit.
 // Source: https://github.com/Liu-xiandong/How_to_optimize_in_GPU/issues/13
-// Hint: its result is not what cudaMemcpy
+// Hint: its result differs from the array that cudaMemcpy
 // Hint: swap A and B, and m and n
 #include <cublas_v2.h>
 #include <cmath>

@@ -3,7 +3,7 @@
 // Cause: cuBLAS expects column-major matrices, and gets row-major ones with their row lengths as leading dimensions.
 // Source: https://forums.developer.nvidia.com/t/cublas-sgemm-wrong-results/28832
 // Says: CUBLAS_STATUS_INVALID_VALUE
-// Says: ldb is 3, but B has 4 rows: cuBLAS reads column-major
+// Says: ldb is 3, but B has 4 rows: cuBLAS matrices are column-major
 // Says: swap A and B, and m and n
 #include <cublas_v2.h>
 #include <cstdio>
