@@ -42,6 +42,14 @@ cudaError_t cudaSetDevice(int device) {
     return device == 0 ? cudaSuccess : no_device("cudaSetDevice", device);
 }
 
+// The emulated device has no peers.
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
+    return no_device("cudaDeviceEnablePeerAccess", peer);
+}
+cudaError_t cudaDeviceDisablePeerAccess(int) {
+    return emulator::set_last_error(cudaErrorPeerAccessNotEnabled);
+}
+
 cudaError_t cudaDeviceReset() {
     emulator::free_all_memory();
     emulator::set_last_error(cudaSuccess);

@@ -94,6 +94,20 @@ static uint64_t blocks_per_sm(uint64_t threads, size_t shared) {
     const uint64_t warps = (threads + 31) / 32;
     return std::min({64 / warps, uint64_t(32), uint64_t(228 * 1024 / (shared + 1024))});
 }
+int blocks_per_sm(const void* kernel, int threads, size_t dynamic_shared_bytes) {
+    if (threads < 1 || threads > 1024) return 0;
+    return int(blocks_per_sm(uint64_t(threads), static_shared(kernel) + dynamic_shared_bytes));
+}
+
+cudaFuncAttributes attributes_of(const void* kernel) {
+    cudaFuncAttributes attributes = {};
+    attributes.sharedSizeBytes = static_shared(kernel);
+    attributes.maxDynamicSharedSizeBytes = int(allowed_dynamic_shared(kernel));
+    attributes.maxThreadsPerBlock = 1024;
+    attributes.ptxVersion = attributes.binaryVersion = 80;
+    attributes.numRegs = 32;  // a placeholder: only nvcc knows
+    return attributes;
+}
 
 bool launch_fits(const Launch& launch) {
     const auto refuse = [&](const std::string& what, cudaError_t error) {

@@ -204,34 +204,39 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned) {
 }
 
 static void free_memory(Allocation& a, const void* caller) {
-    if (!streams::in_a_stream()) {  // cudaFreeAsync does not wait
-        if (a.async) streams::host_frees(caller, a);
-        else streams::host_waits_for_all();
-    }
     accesses::forget(a);
     written::end_array(a);
     remove_allocation(a, caller);
 }
 void emulator::free_all_memory() {
+    streams::host_waits_for_all();
     while (!allocations.empty()) free_memory(allocations.back(), nullptr);
 }
 
-// Frees memory that begins at `pointer` and is of one of these kinds. other: the error for all else.
-static cudaError_t free_memory(const char* call, void* pointer, std::initializer_list<Memory> kinds,
-                               cudaError_t other, const void* caller) {
+// Whether memory begins at `pointer` that is of one of these kinds. other: the error for all else.
+static cudaError_t may_free(const char* call, void* pointer, std::initializer_list<Memory> kinds,
+                            cudaError_t other) {
     const auto address = address_value(pointer);
-    Allocation* const a = find_allocation(address);
+    const Allocation* const a = find_allocation(address);
     const bool its_kind = a && std::find(kinds.begin(), kinds.end(), a->kind) != kinds.end();
-    if (its_kind && a->begin == address) {
-        free_memory(*a, caller);
-        return cudaSuccess;
-    }
+    if (its_kind && a->begin == address) return cudaSuccess;
     // The destructors of a program may come after its cudaDeviceReset(), and do no harm.
     const Freed* const freed = find_freed(address);
     if (!a && freed && !freed->caller) return set_last_error(other);
     return refuse(call, other,
                   a && !its_kind ? std::string("this memory is ") + kind_name(a->kind)
                                  : describe_array(pointer));
+}
+static cudaError_t free_memory(const char* call, void* pointer, std::initializer_list<Memory> kinds,
+                               cudaError_t other, const void* caller) {
+    if (const cudaError_t error = may_free(call, pointer, kinds, other)) return error;
+    Allocation& a = *find_allocation(address_value(pointer));
+    if (!streams::in_a_stream()) {  // cudaFreeAsync does not wait
+        if (a.async) streams::host_frees(caller, a);
+        else streams::host_waits_for_all();
+    }
+    free_memory(a, caller);
+    return cudaSuccess;
 }
 cudaError_t cudaFree(void* pointer) {
     if (const cudaError_t error = captures::unsafe_call("cudaFree")) return error;
@@ -245,6 +250,26 @@ cudaError_t emulator::free_async(void* pointer) {
         streams::free(__builtin_return_address(0), *memory);
     return free_memory("cudaFreeAsync", pointer, {Memory::device}, cudaErrorInvalidValue,
                        __builtin_return_address(0));
+}
+
+// cudaFreeAsync() in a captured stream. The graph may be launched again and then uses the memory
+// again, so the memory is freed with the last graph that has this node.
+struct FreedWithGraph : CUgraphNode_st {
+    uintptr_t address;
+    const void* caller;
+    FreedWithGraph(void* pointer, const void* caller)
+        : address(address_value(pointer)), caller(caller) {}
+    ~FreedWithGraph() override {
+        Allocation* const a = find_allocation(address);
+        if (a && a->begin == address) free_memory(*a, caller);
+    }
+    cudaError_t run() const override { return cudaSuccess; }
+};
+cudaError_t emulator::free_with_graph(void* pointer, cudaStream_t captured) {
+    const cudaError_t error =
+        may_free("cudaFreeAsync", pointer, {Memory::device}, cudaErrorInvalidValue);
+    return error ? error
+                 : capture(captured, new FreedWithGraph(pointer, __builtin_return_address(0)));
 }
 cudaError_t cudaFreeHost(void* pointer) {
     if (!pointer) return cudaSuccess;

@@ -1,5 +1,5 @@
-// CUDA's runtime API: memory, errors, attributes, streams, events. Every call has completed its
-// work when it returns, in whatever stream it was.
+// CUDA's runtime API: memory, errors, attributes, streams, events. Calls complete before they
+// return, whichever stream they name; in a captured stream they are only recorded.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,13 @@
 
 // The place of a call, so that a problem can be reported even where there is no debug info.
 #define EMULATOR_SITE const char *file = __builtin_FILE(), int line = __builtin_LINE()
-// Such a function calls another one of the runtime, which takes its own caller for the place.
+// Inlined wrappers: the function that they call takes its return address for the place of the call,
+// which must be in the program and not in the wrapper.
 #define EMULATOR_INLINE inline __attribute__((always_inline))
 
 // clang-format off
 using cudaEvent_t = struct CUevent_st*;
-#define CUDART_VERSION 13000
+#define CUDART_VERSION 13000  // but what CUDA 13 has removed is kept, so that older programs compile
 #define CUDART_CB
 #define CUDARTAPI
 #define __DRIVER_TYPES_H__  // other headers test these for CUDA's
@@ -108,15 +109,14 @@ struct cudaFuncAttributes {
 // clang-format on
 const char* cudaGetErrorName(cudaError_t error);
 const char* cudaGetErrorString(cudaError_t error);
-cudaError_t cudaGetLastError();  // and clears it
+cudaError_t cudaGetLastError();  // also resets it to cudaSuccess
 cudaError_t cudaPeekAtLastError();
 cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaDeviceReset();
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
-// Three SMs, so that even small shapes have more tiles than SMs; or as many as run_ends_only()
-// sets.
+// The emulated device has three SMs, or as many as run_ends_only() sets.
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
@@ -125,9 +125,10 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes);
 cudaError_t cudaFree(void* pointer);
 namespace emulator {
 cudaError_t malloc_async(void** pointer, size_t bytes);
-cudaError_t begin_async(
-    void* pointer);  // an operation of the stream: the memory is there from now on
+// An operation of the stream: the memory is there from now on.
+cudaError_t begin_async(void* pointer);
 cudaError_t free_async(void* pointer);
+cudaError_t free_with_graph(void* pointer, cudaStream_t captured);
 }  // namespace emulator
 // In a captured stream it is a node of the graph. Here the graph has that memory from now on.
 EMULATOR_INLINE cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream,
@@ -138,11 +139,11 @@ EMULATOR_INLINE cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaSt
         stream, [=] { return emulator::begin_async(*pointer); }, file, line);
 }
 inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream, EMULATOR_SITE) {
-    if (emulator::captured(stream)) return emulator::free_async(pointer);
+    if (emulator::captured(stream)) return emulator::free_with_graph(pointer, stream);
     return emulator::in_stream(
         stream, [=] { return emulator::free_async(pointer); }, file, line);
 }
-// Host memory that kernels may also access, as with unified addressing.
+// Memory that both the host and kernels access: managed, pinned and registered.
 cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags = cudaMemAttachGlobal);
 cudaError_t cudaMallocHost(void** pointer, size_t bytes, unsigned flags = 0);
 cudaError_t cudaFreeHost(void* pointer);
@@ -155,7 +156,7 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
                          size_t width, size_t height, cudaMemcpyKind kind);
 cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = 0);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
-// By the clock of this CPU.
+// Measures the emulator's own time, with the host's clock.
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaStreamCreate(cudaStream_t* stream);
@@ -166,7 +167,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event);
 
 namespace emulator {
 cudaError_t allow_dynamic_shared(const void* kernel, int bytes, const char* file, int line);
-// What lies between rows of `width` bytes need not be written.
+// Marks the padding after each row of `width` bytes as written, so that it is not reported when a
+// copy reads whole rows.
 void leave_padding(void* begin, size_t pitch, size_t width, size_t height);
 }  // namespace emulator
 
@@ -195,7 +197,7 @@ cudaError_t cudaFuncSetAttribute(Function* kernel, cudaFuncAttribute attribute, 
     return emulator::allow_dynamic_shared(address, value, file, line);
 }
 
-// ---- Other functions for memory ----
+// ---- Typed and asynchronous forms ----
 
 template <class T>
 EMULATOR_INLINE cudaError_t cudaMallocHost(T** pointer, size_t bytes, unsigned = 0) {
@@ -264,49 +266,64 @@ inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) 
 }
 inline cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
 inline cudaError_t cudaRuntimeGetVersion(int* version) {
-    *version = 13000;
+    *version = CUDART_VERSION;
     return cudaSuccess;
 }
 inline cudaError_t cudaDriverGetVersion(int* version) {
-    *version = 13000;
+    *version = CUDART_VERSION;
     return cudaSuccess;
 }
 inline cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
     *can = 0;
     return cudaSuccess;
 }
-inline cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit) {
-    *value = 1 << 23;
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
+cudaError_t cudaDeviceDisablePeerAccess(int peer);
+// CUDA's defaults, whatever cudaDeviceSetLimit() has set.
+inline cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
+    *value = limit == cudaLimitStackSize        ? 1 << 10
+             : limit == cudaLimitPrintfFifoSize ? 1 << 20
+                                                : 8 << 20;
     return cudaSuccess;
 }
 using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void*);
 inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void* data,
-                                         unsigned) {
-    const cudaError_t error = cudaStreamSynchronize(stream);
-    if (emulator::captured(stream)) return error;  // a callback can't be captured
-    call(stream, error, data);
-    return cudaSuccess;
+                                         unsigned, EMULATOR_SITE) {
+    // A callback cannot be captured: it invalidates the capture, as waiting for the stream does.
+    if (emulator::captured(stream)) return cudaStreamSynchronize(stream);
+    const auto called = [=] {
+        call(stream, cudaSuccess, data);
+        return cudaSuccess;
+    };
+    return emulator::in_stream(stream, called, file, line);
 }
 using cudaHostFn_t = void (*)(void*);
-inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t call, void* data) {
-    return emulator::in_stream(stream, [=] {
+inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t call, void* data,
+                                      EMULATOR_SITE) {
+    const auto called = [=] {
         call(data);
         return cudaSuccess;
-    });
+    };
+    return emulator::in_stream(stream, called, file, line);
 }
+namespace emulator {
+cudaFuncAttributes attributes_of(const void* kernel);
+int blocks_per_sm(const void* kernel, int threads, size_t dynamic_shared_bytes);
+}  // namespace emulator
 template <class Function>
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, Function*) {
-    *attributes = {0, 0, 0, 1024, 32, 80, 80, 49152};
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, Function* kernel) {
+    *attributes = emulator::attributes_of(reinterpret_cast<const void*>(kernel));
     return cudaSuccess;
 }
-// Considers only threads, because how many registers nvcc would give a thread is not known here.
+// Considers threads and shared memory, but not registers, which only nvcc knows.
 template <class Function>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function*, int threads,
-                                                          size_t) {
-    *blocks = threads > 0 ? (2048 / threads < 32 ? 2048 / threads : 32) : 0;
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function* kernel,
+                                                          int threads, size_t dynamic_bytes) {
+    const auto address = reinterpret_cast<const void*>(kernel);
+    *blocks = emulator::blocks_per_sm(address, threads, dynamic_bytes);
     return cudaSuccess;
 }
-// Those that a launch may have here.
+// The launch attributes that the emulator supports.
 enum cudaLaunchAttributeID {
     cudaLaunchAttributeIgnore = 0,
     cudaLaunchAttributeCooperative = 2,
@@ -330,22 +347,33 @@ struct cudaLaunchConfig_t {
     cudaLaunchAttribute* attrs;
     unsigned numAttrs;
 };
-// As if each of the few SMs ran a whole one, so that clusters share work here, too.
+// Pretends that each emulated SM holds a whole cluster. Otherwise the three SMs would hold at most
+// one, and the clusters of a persistent grid would have no others to divide the tiles with.
 template <class Function>
 cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Function*, const cudaLaunchConfig_t*) {
     return cudaDeviceGetAttribute(clusters, cudaDevAttrMultiProcessorCount, 0);
 }
-template <class Function>
-cudaError_t cudaOccupancyMaxPotentialBlockSize(int* blocks, int* threads, Function*, size_t = 0,
-                                               int most = 0) {
-    *threads = most > 0 && most < 1024 ? most : 1024;
-    *blocks = 3 * 2;
-    return cudaSuccess;
-}
+// The largest block with which most threads of an SM are busy, and how many the device then holds.
 template <class Function, class Bytes>
 cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* blocks, int* threads,
-                                                           Function* kernel, Bytes, int most = 0) {
-    return cudaOccupancyMaxPotentialBlockSize(blocks, threads, kernel, 0, most);
+                                                           Function* kernel, Bytes dynamic_bytes,
+                                                           int most = 0) {
+    int per_sm = 0, sms = 0;
+    *threads = 0;
+    for (int n = most > 0 && most < 1024 ? most : 1024; n > 0; n -= n % 32 ? n % 32 : 32) {
+        int fitting = 0;
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fitting, kernel, n, dynamic_bytes(n));
+        if (fitting * n > per_sm * *threads) per_sm = fitting, *threads = n;
+    }
+    cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0);
+    *blocks = sms * per_sm;
+    return cudaSuccess;
+}
+template <class Function>
+cudaError_t cudaOccupancyMaxPotentialBlockSize(int* blocks, int* threads, Function* kernel,
+                                               size_t dynamic_bytes = 0, int most = 0) {
+    return cudaOccupancyMaxPotentialBlockSizeVariableSMem(
+        blocks, threads, kernel, [=](int) { return dynamic_bytes; }, most);
 }
 
 // Accepted, but without effect here.
@@ -368,6 +396,4 @@ EMULATOR_IGNORED(cudaSetDeviceFlags)
 EMULATOR_IGNORED(cudaProfilerStart)
 EMULATOR_IGNORED(cudaProfilerStop)
 EMULATOR_IGNORED(cudaThreadExit)
-EMULATOR_IGNORED(cudaDeviceEnablePeerAccess)
-EMULATOR_IGNORED(cudaDeviceDisablePeerAccess)
 #undef EMULATOR_IGNORED

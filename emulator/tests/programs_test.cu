@@ -224,7 +224,7 @@ TEST_F(Programs, GroupsVotesAtomicsAndStreams) {
     int blocks, threads = INT_MAX;
     EXPECT_EQ(cudaOccupancyMaxPotentialBlockSize(&blocks, &threads, groups_and_votes<int>),
               cudaSuccess);
-    EXPECT_EQ(threads, 1024);
+    EXPECT_TRUE(threads == 1024 && blocks == 2 * properties.multiProcessorCount);
     cudaFree(from);
     cudaFree(to);
     cudaFreeHost(pinned);
@@ -403,6 +403,33 @@ TEST_F(Graphs, OfTwoStreams) {
     expect_reversed();
 }
 
+// Each launch of the graph uses the memory, which lasts as long as the graph.
+TEST_F(Graphs, MemoryThatTheStreamAllocatesAndFrees) {
+    size_t before, during, after, total;
+    cudaMemGetInfo(&before, &total);
+    int* scratch;
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+    EXPECT_EQ(cudaMallocAsync(&scratch, 256, stream), cudaSuccess);
+    cudaMemcpyAsync(scratch, in.data, 256, cudaMemcpyDeviceToDevice, stream);
+    reverse<<<1, 64, 0, stream>>>(out.data, scratch);
+    EXPECT_EQ(cudaFreeAsync(scratch, stream), cudaSuccess);
+    EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    const cudaGraphExec_t exec = instantiated();
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(cudaGraphLaunch(exec, stream), cudaSuccess);
+    cudaStreamSynchronize(stream);
+    cudaMemGetInfo(&during, &total);
+    cudaGraphExecDestroy(exec);
+    cudaMemGetInfo(&after, &total);
+    EXPECT_EQ(during, before - 256);
+    EXPECT_EQ(after, before);
+    expect_reversed();
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+    EXPECT_EQ(cudaFreeAsync(scratch, stream), cudaErrorInvalidValue);
+    cudaStreamEndCapture(stream, &graph);
+    cudaGraphDestroy(graph);
+    expect_failure({"cudaFreeAsync..memory that was freed"}, cudaErrorInvalidValue);
+}
+
 TEST_F(Graphs, LaunchedInACapture) {
     cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
     reverse<<<1, 64, 0, stream>>>(out.data, in.data);
@@ -538,6 +565,49 @@ TEST_F(Graphs, CapturesThatAreInvalidated) {
     launch(stream);
     cudaDeviceSynchronize();
     expect_reversed();
+}
+
+__global__ void with_arrays(int* out) {
+    __shared__ int array[1024 * 3];
+    array[threadIdx.x] = 1;
+    out[threadIdx.x] = array[threadIdx.x];
+}
+TEST_F(Programs, Occupancy) {
+    const auto blocks = [](int threads, size_t dynamic_bytes) {
+        int found = -1;
+        EXPECT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&found, with_arrays, threads,
+                                                                dynamic_bytes),
+                  cudaSuccess);
+        return found;
+    };
+    EXPECT_EQ(blocks(1024, 0), 2);
+    EXPECT_EQ(blocks(32, 0), 228 / (12 + 1));
+    EXPECT_EQ(blocks(32, 100 * 1024), 2);
+    EXPECT_EQ(blocks(32, 216 * 1024), 0);
+    EXPECT_EQ(blocks(1025, 0), 0);
+    cudaFuncAttributes attributes;
+    EXPECT_EQ(cudaFuncGetAttributes(&attributes, with_arrays), cudaSuccess);
+    EXPECT_EQ(attributes.sharedSizeBytes, 12 * 1024u);
+    EXPECT_EQ(attributes.maxDynamicSharedSizeBytes, 36 * 1024);
+    cudaDeviceProp device;
+    cudaGetDeviceProperties(&device, 0);
+    int grid, threads;
+    EXPECT_EQ(cudaOccupancyMaxPotentialBlockSize(&grid, &threads, with_arrays, 0, 100),
+              cudaSuccess);
+    EXPECT_TRUE(threads == 96 && grid == 17 * device.multiProcessorCount);
+    const auto bytes = [](int threads) { return size_t(threads) * 400; };  // 1024 do not fit
+    EXPECT_EQ(cudaOccupancyMaxPotentialBlockSizeVariableSMem(&grid, &threads, with_arrays, bytes),
+              cudaSuccess);
+    EXPECT_TRUE(threads == 544 && grid == device.multiProcessorCount) << threads << " " << grid;
+}
+
+TEST_F(Programs, NoPeers) {
+    int can = -1;
+    EXPECT_EQ(cudaDeviceCanAccessPeer(&can, 0, 1), cudaSuccess);
+    EXPECT_EQ(can, 0);
+    EXPECT_EQ(cudaDeviceEnablePeerAccess(1, 0), cudaErrorInvalidDevice);
+    EXPECT_EQ(cudaDeviceDisablePeerAccess(1), cudaErrorPeerAccessNotEnabled);
+    cudaGetLastError();
 }
 
 TEST_F(Programs, LaunchesOfAllKinds) {

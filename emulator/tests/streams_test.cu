@@ -342,6 +342,22 @@ TEST_F(HostWaits, InEachOfTheseWays) {
              cudaFreeAsync(managed, s);
              managed = nullptr;
          }},
+        {"a free in a capture",
+         [&] {
+             cudaGraph_t graph;
+             cudaStreamCreate(&t);
+             cudaStreamBeginCapture(t, cudaStreamCaptureModeRelaxed);
+             cudaMallocAsync(&managed, 4, t);
+             cudaFreeAsync(managed, t);
+             cudaStreamEndCapture(t, &graph);
+             cudaGraphDestroy(graph);
+             managed = nullptr;
+         }},
+        {"a callback",
+         [&] {
+             const auto nothing = [](cudaStream_t, cudaError_t, void*) {};
+             cudaStreamAddCallback(s, nothing, nullptr, 0);
+         }},
     };
     for (const auto& [name, wait] : no_ways) {
         SCOPED_TRACE(name);
@@ -379,6 +395,8 @@ TEST_F(HostWaits, NotInTheStreamItself) {
     download();
     cudaLaunchHostFunc(
         s, [](void* p) { ++*static_cast<int*>(p); }, pinned);
+    cudaStreamAddCallback(
+        s, [](cudaStream_t, cudaError_t, void* p) { ++*static_cast<int*>(p); }, pinned, 0);
     cudaStreamSynchronize(s);
     read(pinned);
     expect_silence();
