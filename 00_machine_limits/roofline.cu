@@ -42,12 +42,14 @@ constexpr std::make_index_sequence<std::size(kSteps)> kAllSteps;
 struct Workloads {
     Arrays& x;
     int sm_count;
-    int l2_chunks;  // read by each block of read_l2
+    int l2_tiles;  // read by each block of read_l2
 
     size_t chains() const { return size_t(kFmaBlocks) * sm_count * kThreads * kChains; }
     size_t sums() const { return size_t(kSharedBlocks) * sm_count * kThreads; }
     size_t mma_warps() const { return size_t(kMmaBlocks) * sm_count * kMmaThreads / 32; }
-    size_t mma_results() const { return mma_warps() * kMma * kMma * kMatrix; }
+    size_t mma_results() const {
+        return mma_warps() * kWarpFragments * kWarpFragments * kFragmentElements;
+    }
 
     // Chains in registers, each of which starts from an element. `flop` is that of one lane of an
     // instruction.
@@ -73,11 +75,11 @@ struct Workloads {
                 }};
     }
     Workload l2(int iterations) const {
-        const int blocks = kL2Blocks * sm_count, chunks = l2_chunks;
-        const double once = double(blocks) * chunks * kL2Loads * kThreads * sizeof(uint4);
+        const int blocks = kL2Blocks * sm_count, tiles = l2_tiles;
+        const double once = double(blocks) * tiles * kL2Loads * kThreads * sizeof(uint4);
         const Traffic moved = {iterations * once, double(blocks) * kThreads * sizeof(unsigned), 0};
         return {"l2", &Limits::l2_gbs, moved, 0, [=, *this] {
-                    read_l2<<<blocks, kThreads>>>(iterations, chunks, as<uint4>(x.a),
+                    read_l2<<<blocks, kThreads>>>(iterations, tiles, as<uint4>(x.a),
                                                   as<unsigned>(x.c));
                 }};
     }
@@ -108,16 +110,17 @@ struct Workloads {
     }
     Workload mma(int iterations) const {
         const int blocks = kMmaBlocks * sm_count;
-        const Traffic moved = {2.0 * mma_warps() * kMma * kMatrix * sizeof(half),
-                               double(mma_results()) * sizeof(float) + blocks * sizeof(Elapsed), 0};
+        const Traffic moved = {
+            2.0 * mma_warps() * kWarpFragments * kFragmentElements * sizeof(half),
+            double(mma_results()) * sizeof(float) + blocks * sizeof(Elapsed), 0};
         const auto launch = [=, *this] {
             mma_chains<<<blocks, kMmaThreads>>>(iterations, as<half>(x.a), as<half>(x.b),
                                                 x.c.data(), x.elapsed.data());
         };
-        const double flop = 2.0 * mma_results() * kEdge * kMmaUnroll * iterations;
+        const double flop = 2.0 * mma_results() * kFragment * kMmaUnroll * iterations;
         // From sm_80 on each mma_sync of 16 x 16 x 16 compiles to two m16n8k16 (HMMA.16816).
-        const double each =
-            2.0 * kMma * kMma * kMmaUnroll * iterations * kMmaBlocks * kMmaThreads / 32 / 4;
+        const double each = 2.0 * kWarpFragments * kWarpFragments * kMmaUnroll * iterations *
+                            kMmaBlocks * kMmaThreads / 32 / 4;
         return {"tensor_mma_sync", &Limits::tensor_gflops, moved, flop, launch, blocks, each};
     }
     Workload warpgroup_mma(int iterations) const {
@@ -135,8 +138,8 @@ struct Workloads {
         const Traffic moved = {x.bytes(), x.bytes(), 0};
         const double flop = 2.0 * kCount * x.floats;
         return {format("sweep, %d steps", kCount), &Limits::fp32_gflops, moved, flop, [*this] {
-                    sweep<kCount><<<x.floats / kFloats, kThreads>>>(kAddend, as<float4>(x.a),
-                                                                    as<float4>(x.c));
+                    sweep<kCount><<<x.floats / kSweepFloats, kThreads>>>(kAddend, as<float4>(x.a),
+                                                                         as<float4>(x.c));
                 }};
     }
     template <size_t... i>
@@ -166,7 +169,7 @@ void verify(Arrays& x, const Workloads& workloads) {
         x.verify(workloads.fma(iterations), workloads.chains(), y);
         x.verify(workloads.shared(iterations), workloads.sums(), x.shared_sums(iterations));
         const int blocks = kL2Blocks * workloads.sm_count;
-        const std::vector<unsigned> sums = x.l2_sums(blocks, workloads.l2_chunks, iterations);
+        const std::vector<unsigned> sums = x.l2_sums(blocks, workloads.l2_tiles, iterations);
         x.verify(workloads.l2(iterations), sums.size(), sums);
     }
     x.put_halves();
@@ -189,8 +192,11 @@ void verify(Arrays& x, const Workloads& workloads) {
 // The length of each array: on a GPU far more than its L2 cache holds, on the emulator two blocks
 // of the sweep, and as much as mma_chains writes.
 size_t array_length(size_t l2_bytes) {
-    constexpr int kResults = kMmaBlocks * kMmaThreads / 32 * kMma * kMma * kMatrix;
-    if (kEmulated) return (std::max(kResults, 2 * kFloats) + kFloats - 1) / kFloats * kFloats;
+    constexpr int kResults =
+        kMmaBlocks * kMmaThreads / 32 * kWarpFragments * kWarpFragments * kFragmentElements;
+    if (kEmulated)
+        return (std::max(kResults, 2 * kSweepFloats) + kSweepFloats - 1) / kSweepFloats *
+               kSweepFloats;
     size_t free = 0, total = 0;
     check_cuda(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
     const size_t bytes = std::min(size_t(1) << 30, free / 4);
@@ -199,16 +205,16 @@ size_t array_length(size_t l2_bytes) {
                       format("%zu MiB of device memory are free, too few for three arrays that are "
                              "each four times as large as the L2 cache, %zu MiB",
                              free >> 20, l2_bytes >> 20));
-    return bytes / sizeof(float) / kFloats * kFloats;
+    return bytes / sizeof(float) / kSweepFloats * kSweepFloats;
 }
 
 void measure(const BenchmarkOptions& o, bool clock_only, Report& report) {
     GpuTimer timer(o.device);
     Arrays x(array_length(timer.l2_bytes), kFmaBlocks * timer.sm_count);
     // All blocks together read half of what L2 holds.
-    const int l2_chunks = std::max(1, int(timer.l2_bytes / 2 / timer.sm_count / kL2Blocks /
-                                          (kL2Loads * kThreads * sizeof(uint4))));
-    const Workloads workloads = {x, timer.sm_count, kEmulated ? 1 : l2_chunks};
+    const int l2_tiles = std::max(1, int(timer.l2_bytes / 2 / timer.sm_count / kL2Blocks /
+                                         (kL2Loads * kThreads * sizeof(uint4))));
+    const Workloads workloads = {x, timer.sm_count, kEmulated ? 1 : l2_tiles};
     if (clock_only) {  // the clock is lower under mma.sync, and lower still under wgmma
         std::vector<Workload> all = {workloads.fma(kIterations), workloads.mma(kIterations)};
         if (has_wgmma()) all.push_back(workloads.warpgroup_mma(kIterations));

@@ -1,7 +1,7 @@
-// The kernels of roofline.cu. Each keeps one part of the GPU busy: device memory, L2, shared
-// memory, the FP32 or FP16 units, or the tensor cores. sweep() uses device memory and FP32
-// together. The chains also measure their own clock: each block stores how many cycles and how many
-// nanoseconds it took.
+// The kernels of roofline.cu. Each but sweep() saturates one part of the GPU: device memory, L2,
+// shared memory, the FP32 or FP16 units, or the tensor cores. sweep() loads device memory and the
+// FP32 units together. fma_chains, half2_chains and mma_chains also measure the SM clock at which
+// they run: each block stores the cycles and the nanoseconds of its loop.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -14,18 +14,22 @@ using namespace nvcuda;
 
 constexpr int kThreads = 256;  // per block, in every kernel but mma_chains
 constexpr int kSweepVectors = 2;  // float4s per thread and chunk of the sweep
-constexpr int kChunks = 4;  // of a block of the sweep
-constexpr int kFloats = 4 * kChunks * kSweepVectors * kThreads;  // of a block: arrays are multiples
-// Independent chains per thread: more than the 4 cycles that an FMA takes (latency.cu).
+constexpr int kSweepChunks = 4;  // chunks that a block of the sweep processes
+// Floats that a block of the sweep processes. The lengths of all arrays are multiples of this, so
+// no kernel checks bounds.
+constexpr int kSweepFloats = 4 * kSweepChunks * kSweepVectors * kThreads;
+// Independent chains per thread. A scheduler issues one FMA of a warp per cycle, and an FMA that
+// depends on it follows after 4 cycles (latency.cu), so even a single warp per scheduler keeps the
+// FP32 units busy with 4 chains.
 constexpr int kChains = 8;
-constexpr int kUnroll = 64;  // steps in a row: 8 chains of them are 8 KiB of code
-// A warp multiplies 4 matrices of A by 4 of B, as in 06: 16 accumulators.
-constexpr int kEdge = 16, kMatrix = kEdge * kEdge, kMma = 4;
+constexpr int kUnroll = 64;  // unrolled steps of 8 chains: 512 FMAs of 16 bytes, 8 KiB of code
+// As in 06, a warp multiplies 4 A fragments by 4 B fragments into 16 accumulator fragments.
+constexpr int kFragment = 16, kFragmentElements = kFragment * kFragment, kWarpFragments = 4;
 constexpr int kMmaUnroll = 4, kMmaThreads = 128;
-constexpr int kL2Loads = 8;  // of a thread, in flight at the same time: 32 KiB of a block
+constexpr int kL2Loads = 8;  // 16-byte loads that a thread has in flight, 32 KiB per block
 constexpr int kSharedVectors = 2048;  // uint4s in shared memory, 32 KiB
-// An iteration of read_shared has kLoads loads, kLoadStride uint4s apart. They begin at one of
-// kBases bases, which the iterations go through in steps of kBaseStep.
+// An iteration of read_shared has kLoads loads, kLoadStride uint4s apart. Each iteration starts at
+// another base: 0, 37, 74, ... modulo 512. The stride is arbitrary, and the step is any odd number.
 constexpr int kLoads = 16, kLoadStride = 80, kBases = 512, kBaseStep = 37;
 
 static_assert(4 * kSweepVectors == kChains, "the sweep has as many chains as fma_chains");
@@ -36,7 +40,8 @@ static_assert(kSharedVectors % kThreads == 0, "all threads copy the same number 
 static_assert((kBases & (kBases - 1)) == 0 && kBaseStep % 2 == 1,
               "the bases wrap by a mask, and all occur");
 
-// A kernel that reads its own clock ends with this, once all warps of the block are done.
+// Called after the timed loop. Because of the barrier `end` is the time at which the slowest warp
+// of the block has finished; `begin` is thread 0's.
 __device__ inline void report_elapsed(const Elapsed& begin, Elapsed* elapsed) {
     __syncthreads();
     const Elapsed end = clock_now();
@@ -57,9 +62,9 @@ __global__ void __launch_bounds__(kThreads) add(const float4* a, const float4* b
     c[i] = make_float4(x.x + y.x, x.y + y.y, x.z + y.z, x.w + y.w);
 }
 
-// kCount dependent FMAs in each of a thread's chains. The factor is an immediate operand and all
-// chains share the addend's register, so each FMA reads only one more register and no bank conflict
-// arises.
+// kCount dependent FMAs in each of a thread's chains. The factor is an immediate operand, so an FMA
+// reads two registers, x[i] and the addend. A register bank conflict takes three operands in one of
+// the two banks, so there is none.
 template <int kCount>
 __device__ __forceinline__ void steps(float (&x)[kChains], float addend) {
 #pragma unroll kUnroll
@@ -68,12 +73,12 @@ __device__ __forceinline__ void steps(float (&x)[kChains], float addend) {
         for (int i = 0; i < kChains; ++i) x[i] = fmaf(x[i], kFactor, addend);
 }
 
-// A block takes kChunks consecutive chunks, one after the other. A thread loads its elements of
-// the next chunk once the first step has read those of this one. Memory then works while the FMAs
-// do, and no register has to be copied.
+// A block processes kSweepChunks consecutive chunks, one after the other. The first step moves the
+// values from loaded[] to x[], so that the loads of the next chunk can be issued into loaded[] at
+// once. They complete while the remaining FMAs execute, and no register has to be copied.
 template <int kCount>
 __global__ void __launch_bounds__(kThreads) sweep(float addend, const float4* a, float4* c) {
-    size_t at = size_t(blockIdx.x) * kChunks * kSweepVectors * kThreads + threadIdx.x;
+    size_t at = size_t(blockIdx.x) * kSweepChunks * kSweepVectors * kThreads + threadIdx.x;
     alignas(16) float x[kChains], loaded[kChains];
     const auto load = [&] {
 #pragma unroll
@@ -82,13 +87,13 @@ __global__ void __launch_bounds__(kThreads) sweep(float addend, const float4* a,
     };
     load();
 #pragma unroll 1
-    for (int chunk = 0; chunk < kChunks; ++chunk) {
+    for (int chunk = 0; chunk < kSweepChunks; ++chunk) {
         float4* to = c + at;
 #pragma unroll
         for (int i = 0; i < kChains; ++i) x[i] = fmaf(loaded[i], kFactor, addend);
         at += kSweepVectors * kThreads;
-        if (chunk + 1 < kChunks) load();
-        __syncwarp();  // keeps the compiler from moving the loads after the FMAs
+        if (chunk + 1 < kSweepChunks) load();
+        __syncwarp();  // for the compiler: the loads do not sink below it, past the FMAs
         steps<kCount - 1>(x, addend);
 #pragma unroll
         for (int q = 0; q < kSweepVectors; ++q) to[q * kThreads] = reinterpret_cast<float4*>(x)[q];
@@ -109,7 +114,8 @@ __global__ void __launch_bounds__(kThreads)
     for (int i = 0; i < kChains; ++i) c[first + i * kThreads] = x[i];
 }
 
-// Two addends alternate: with a factor of -1, two steps add their difference.
+// With a factor of -1, two steps turn x into x + odd - even. Small integers therefore stay exact in
+// half precision, and the result shows how many steps were executed.
 __global__ void __launch_bounds__(kThreads)
     half2_chains(int iterations, half2 factor, half2 even, half2 odd, const half2* a, half2* c,
                  Elapsed* elapsed) {
@@ -129,19 +135,24 @@ __global__ void __launch_bounds__(kThreads)
     for (int i = 0; i < kChains; ++i) c[first + i * kThreads] = x[i];
 }
 
-// Each warp adds the products of its own matrices to its accumulators, again and again.
+// Each warp adds the products of its own fragments to its accumulators, again and again.
 __global__ void __launch_bounds__(kMmaThreads)
     mma_chains(int iterations, const half* A, const half* B, float* C, Elapsed* elapsed) {
     const size_t warp = (size_t(blockIdx.x) * kMmaThreads + threadIdx.x) / 32;
-    wmma::fragment<wmma::matrix_a, kEdge, kEdge, kEdge, half, wmma::row_major> a[kMma];
-    wmma::fragment<wmma::matrix_b, kEdge, kEdge, kEdge, half, wmma::row_major> b[kMma];
-    wmma::fragment<wmma::accumulator, kEdge, kEdge, kEdge, float> acc[kMma][kMma];
+    wmma::fragment<wmma::matrix_a, kFragment, kFragment, kFragment, half, wmma::row_major>
+        a[kWarpFragments];
+    wmma::fragment<wmma::matrix_b, kFragment, kFragment, kFragment, half, wmma::row_major>
+        b[kWarpFragments];
+    wmma::fragment<wmma::accumulator, kFragment, kFragment, kFragment, float> acc[kWarpFragments]
+                                                                                 [kWarpFragments];
 #pragma unroll
-    for (int i = 0; i < kMma; ++i) {
-        wmma::load_matrix_sync(a[i], A + (warp * kMma + i) * kMatrix, kEdge);
-        wmma::load_matrix_sync(b[i], B + (warp * kMma + i) * kMatrix, kEdge);
+    for (int i = 0; i < kWarpFragments; ++i) {
+        wmma::load_matrix_sync(a[i], A + (warp * kWarpFragments + i) * kFragmentElements,
+                               kFragment);
+        wmma::load_matrix_sync(b[i], B + (warp * kWarpFragments + i) * kFragmentElements,
+                               kFragment);
 #pragma unroll
-        for (int j = 0; j < kMma; ++j) wmma::fill_fragment(acc[i][j], 0.0f);
+        for (int j = 0; j < kWarpFragments; ++j) wmma::fill_fragment(acc[i][j], 0.0f);
     }
     const Elapsed begin = clock_now();
 #pragma unroll 1
@@ -149,29 +160,32 @@ __global__ void __launch_bounds__(kMmaThreads)
 #pragma unroll
         for (int s = 0; s < kMmaUnroll; ++s)
 #pragma unroll
-            for (int ij = 0; ij < kMma * kMma; ++ij)
-                wmma::mma_sync(acc[ij / kMma][ij % kMma], a[ij / kMma], b[ij % kMma],
-                               acc[ij / kMma][ij % kMma]);
+            for (int ij = 0; ij < kWarpFragments * kWarpFragments; ++ij)
+                wmma::mma_sync(acc[ij / kWarpFragments][ij % kWarpFragments],
+                               a[ij / kWarpFragments], b[ij % kWarpFragments],
+                               acc[ij / kWarpFragments][ij % kWarpFragments]);
     report_elapsed(begin, elapsed);
 #pragma unroll
-    for (int ij = 0; ij < kMma * kMma; ++ij)
-        wmma::store_matrix_sync(C + (warp * kMma * kMma + ij) * kMatrix, acc[ij / kMma][ij % kMma],
-                                kEdge, wmma::mem_row_major);
+    for (int ij = 0; ij < kWarpFragments * kWarpFragments; ++ij)
+        wmma::store_matrix_sync(
+            C + (warp * kWarpFragments * kWarpFragments + ij) * kFragmentElements,
+            acc[ij / kWarpFragments][ij % kWarpFragments], kFragment, wmma::mem_row_major);
 }
 
-// Each block reads `chunks` of its own, again and again: all blocks together less than L2 holds.
-// __ldcg bypasses L1, which would keep them.
+// Each block reads its own `tiles` tiles of 32 KiB, again and again. All blocks together read less
+// than L2 holds, so that every read after the first iteration hits in L2; __ldcg bypasses L1. The
+// XOR makes the sum depend on the iteration, so that the compiler cannot reuse an earlier one.
 __global__ void __launch_bounds__(kThreads)
-    read_l2(int iterations, int chunks, const uint4* a, unsigned* c) {
-    a += size_t(blockIdx.x) * chunks * kL2Loads * kThreads + threadIdx.x;
+    read_l2(int iterations, int tiles, const uint4* a, unsigned* c) {
+    a += size_t(blockIdx.x) * tiles * kL2Loads * kThreads + threadIdx.x;
     unsigned sum = 0;
 #pragma unroll 1
     for (int iteration = 0; iteration < iterations; ++iteration)
 #pragma unroll 1
-        for (int chunk = 0; chunk < chunks; ++chunk) {
+        for (int tile = 0; tile < tiles; ++tile) {
             uint4 v[kL2Loads];
 #pragma unroll
-            for (int i = 0; i < kL2Loads; ++i) v[i] = __ldcg(a + (chunk * kL2Loads + i) * kThreads);
+            for (int i = 0; i < kL2Loads; ++i) v[i] = __ldcg(a + (tile * kL2Loads + i) * kThreads);
 #pragma unroll
             for (int i = 0; i < kL2Loads; ++i)
                 sum += (v[i].x + v[i].y + v[i].z + v[i].w) ^ unsigned(iteration);
@@ -179,9 +193,10 @@ __global__ void __launch_bounds__(kThreads)
     c[blockIdx.x * kThreads + threadIdx.x] = sum;
 }
 
-// Each thread adds up what it reads, 16 bytes at a time. The eight lanes that are served together
-// read 128 contiguous bytes, which are in 32 different banks wherever they start. The start
-// changes at every iteration: otherwise the compiler would load once for all iterations.
+// Each thread adds up what it reads, 16 bytes at a time. Such a load of a warp takes four
+// wavefronts of eight lanes each. The eight lanes read 128 contiguous bytes, one word from each of
+// the 32 banks, so there are no conflicts. The base changes at every iteration: otherwise the
+// compiler would load once for all iterations.
 __global__ void __launch_bounds__(kThreads)
     read_shared(int iterations, const uint4* a, unsigned* c) {
     __shared__ uint4 shared[kSharedVectors];

@@ -116,13 +116,13 @@ public:
         return sums;
     }
     // What the threads of `blocks` blocks of read_l2 add up.
-    std::vector<unsigned> l2_sums(int blocks, int chunks, int iterations) const {
+    std::vector<unsigned> l2_sums(int blocks, int tiles, int iterations) const {
         std::vector<unsigned> words(floats_a.size()), sums(size_t(blocks) * kThreads);
         std::memcpy(words.data(), floats_a.data(), words.size() * sizeof(unsigned));
         for (size_t to = 0; to < sums.size(); ++to)
             for (int iteration = 0; iteration < iterations; ++iteration)
-                for (int i = 0; i < chunks * kL2Loads; ++i) {
-                    const size_t block = to / kThreads * chunks * kL2Loads;
+                for (int i = 0; i < tiles * kL2Loads; ++i) {
+                    const size_t block = to / kThreads * tiles * kL2Loads;
                     const size_t quad = (block + i) * kThreads + to % kThreads;
                     unsigned four = 0;
                     for (int word = 0; word < 4; ++word)
@@ -137,11 +137,16 @@ public:
         const std::vector<float> B(halves_b.begin(), halves_b.end());
         std::vector<float> sums(count);
         for (size_t to = 0; to < count; ++to) {
-            const size_t acc = to / kMatrix, warp = acc / (kMma * kMma), at = to % kMatrix;
-            const size_t row = (warp * kMma + acc / kMma % kMma) * kMatrix + at / kEdge * kEdge;
-            const size_t col = (warp * kMma + acc % kMma) * kMatrix + at % kEdge;
-            for (int k = 0; k < kEdge; ++k)
-                sums[to] += A[(row + k) % A.size()] * B[(col + k * kEdge) % B.size()];
+            const size_t acc = to / kFragmentElements,
+                         warp = acc / (kWarpFragments * kWarpFragments),
+                         at = to % kFragmentElements;
+            const size_t row = (warp * kWarpFragments + acc / kWarpFragments % kWarpFragments) *
+                                   kFragmentElements +
+                               at / kFragment * kFragment;
+            const size_t col =
+                (warp * kWarpFragments + acc % kWarpFragments) * kFragmentElements + at % kFragment;
+            for (int k = 0; k < kFragment; ++k)
+                sums[to] += A[(row + k) % A.size()] * B[(col + k * kFragment) % B.size()];
             sums[to] *= float(kMmaUnroll * iterations);
         }
         return sums;
