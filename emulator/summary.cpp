@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "emulator/api/memory.h"
 #include "emulator/engine/device_memory.h"
 #include "emulator/engine/names.h"
 #include "emulator/engine/threads.h"
@@ -188,7 +189,7 @@ void print(int code, void*) {
     add_more_problems(problems);
     size_t leaked = 0, arrays = 0;
     for (const Allocation& a : allocations)
-        if (a.kind == Memory::device) {
+        if (a.kind == Memory::device && !is_freed_with_graph(a)) {
             leaked += a.end - a.begin;
             ++arrays;
         }

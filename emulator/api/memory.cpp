@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <initializer_list>
+#include <set>
 
 #include "emulator/api/errors.h"
 #include "emulator/api/graphs.h"
@@ -203,7 +204,13 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned) {
     return cudaSuccess;
 }
 
+// Where memory begins that is freed with a graph. Never destroyed, because destructors of static
+// objects may still destroy graphs.
+static std::set<uintptr_t>& of_graphs = *new std::set<uintptr_t>;
+bool emulator::is_freed_with_graph(const Allocation& a) { return of_graphs.count(a.begin); }
+
 static void free_memory(Allocation& a, const void* caller) {
+    of_graphs.erase(a.begin);
     accesses::forget(a);
     written::end_array(a);
     remove_allocation(a, caller);
@@ -258,10 +265,11 @@ struct FreedWithGraph : CUgraphNode_st {
     uintptr_t address;
     const void* caller;
     FreedWithGraph(void* pointer, const void* caller)
-        : address(address_value(pointer)), caller(caller) {}
+        : address(address_value(pointer)), caller(caller) {
+        of_graphs.insert(address);
+    }
     ~FreedWithGraph() override {
-        Allocation* const a = find_allocation(address);
-        if (a && a->begin == address) free_memory(*a, caller);
+        if (of_graphs.count(address)) free_memory(*find_allocation(address), caller);
     }
     cudaError_t run() const override { return cudaSuccess; }
 };

@@ -17,5 +17,7 @@ cudaError_t call_library(const char* name, const std::vector<Region>& regions,
 // Called with what a copy has brought to the host, and with "cudaMemcpy at mine.cu:31", if not null.
 extern void (*copied_to_host)(const void* bytes, size_t count, const std::string& copy);
 void free_all_memory();
+struct Allocation;
+bool is_freed_with_graph(const Allocation& memory);  // by a captured cudaFreeAsync()
 
 }  // namespace emulator
