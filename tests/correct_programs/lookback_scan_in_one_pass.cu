@@ -1,19 +1,21 @@
-// A prefix sum in one pass: a block takes a ticket, publishes its sum with a flag, and looks back at the blocks before it.
+// A single-pass prefix sum with decoupled look-back: a block publishes the sum of its tile, adds up what the blocks before
+// it have published, back to the first one whose inclusive prefix is known, and then publishes its own inclusive prefix.
 #include <cstdio>
 #include <vector>
 constexpr int kThreads = 64;
-enum : unsigned { kNothing, kSum, kTotal };
-struct State {
+enum : unsigned { kInvalid, kAggregate, kInclusivePrefix };
+struct TileState {
     unsigned flag;
-    int value;
+    int aggregate, inclusive_prefix;
 };
-__device__ int ticket = 0;
-__global__ void scan(const int* in, int* out, int n, volatile State* states) {
-    __shared__ int sums[kThreads], part, before;
+__device__ int tickets = 0;
+__global__ void scan(const int* in, int* out, int n, TileState* states) {
+    __shared__ int sums[kThreads], tile, exclusive_prefix;
     const int t = threadIdx.x;
-    if (t == 0) part = atomicAdd(&ticket, 1);
+    // Tickets number the blocks in the order in which they start, so a block waits only for blocks that already run.
+    if (t == 0) tile = atomicAdd(&tickets, 1);
     __syncthreads();
-    const int i = part * kThreads + t;
+    const int i = tile * kThreads + t;
     sums[t] = i < n ? in[i] : 0;
     __syncthreads();
     for (int d = 1; d < kThreads; d *= 2) {
@@ -23,34 +25,44 @@ __global__ void scan(const int* in, int* out, int n, volatile State* states) {
         __syncthreads();
     }
     if (t == 0) {
-        int total = 0;
-        states[part].value = sums[kThreads - 1];
+        const int aggregate = sums[kThreads - 1];
+        states[tile].aggregate = aggregate;
         __threadfence();
-        atomicExch(const_cast<unsigned*>(&states[part].flag), part ? kSum : kTotal);
-        for (int back = part - 1; back >= 0; --back) {
+        atomicExch(&states[tile].flag, kAggregate);
+        int prefix = 0;
+        for (int before = tile - 1; before >= 0; --before) {
             unsigned flag;
-            while ((flag = atomicAdd(const_cast<unsigned*>(&states[back].flag), 0)) == kNothing) {
-            }
+            do flag = atomicAdd(&states[before].flag, 0);
+            while (flag == kInvalid);
             __threadfence();
-            total += states[back].value;
-            if (flag == kTotal) break;  // that of the first part
+            prefix +=
+                flag == kAggregate ? states[before].aggregate : states[before].inclusive_prefix;
+            if (flag == kInclusivePrefix) break;
         }
-        before = total;
+        states[tile].inclusive_prefix = prefix + aggregate;
+        __threadfence();
+        atomicExch(&states[tile].flag, kInclusivePrefix);
+        exclusive_prefix = prefix;
     }
     __syncthreads();
-    if (i < n) out[i] = before + sums[t];
+    if (i < n) out[i] = exclusive_prefix + sums[t];
 }
 int main() {
     const int n = 500, blocks = (n + kThreads - 1) / kThreads;
-    std::vector<int> h(n, 3);
+    const std::vector<int> numbers(n, 3);
+    std::vector<int> result(n);
     int *in, *out;
-    State* states;
+    TileState* states;
     cudaMalloc(&in, n * sizeof(int)), cudaMalloc(&out, n * sizeof(int));
-    cudaMalloc(&states, blocks * sizeof(State)), cudaMemset(states, 0, blocks * sizeof(State));
-    cudaMemcpy(in, h.data(), n * sizeof(int), cudaMemcpyHostToDevice);
+    cudaMalloc(&states, blocks * sizeof(TileState)),
+        cudaMemset(states, 0, blocks * sizeof(TileState));
+    cudaMemcpy(in, numbers.data(), n * sizeof(int), cudaMemcpyHostToDevice);
     scan<<<blocks, kThreads>>>(in, out, n, states);
-    cudaMemcpy(h.data(), out, n * sizeof(int), cudaMemcpyDeviceToHost);
+    cudaMemcpy(result.data(), out, n * sizeof(int), cudaMemcpyDeviceToHost);
     cudaFree(in), cudaFree(out), cudaFree(states);
     for (int i = 0; i < n; ++i)
-        if (h[i] != 3 * (i + 1)) return std::printf("%d: %d\n", i, h[i]), 1;
+        if (result[i] != 3 * (i + 1)) {
+            std::printf("out[%d] is %d, expected %d\n", i, result[i], 3 * (i + 1));
+            return 1;
+        }
 }
