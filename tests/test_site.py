@@ -131,11 +131,17 @@ PALE = """(all => all.filter(each => [...each.childNodes].some(node => node.data
 
 
 def test_a_diff(book, chromium):  # noqa: F811
-    """It is folded in its lesson, and links to it open it. It has every line of code that the step changes, and links
-    to the step's source, whose lines lead back to it. It can be read in light and in dark."""
+    """It is folded in its lesson, and links to it open it, also one from a lesson that is not translated. It has every
+    line of code that the step changes, and links to the step's source, whose lines lead back to it. It can be read in
+    light and in dark."""
     step = ROOT / "03_shared_blocking/matmul.cu"
     texts = [programs.below_header(file.read_text().splitlines()) for file in (programs.before(step), step)]
-    for language in ("en", "ja", "zh"):
+    chapters = [each.parent for each in programs.compared() if not (each.parent / "README.zh.md").exists()]
+    for chapter in chapters[:1]:
+        show(chromium, book / "zh" / chapter.name / "index.html")
+        chromium.get(ask(chromium, "document.querySelector('.change a').href"))
+        assert ask(chromium, "document.querySelector('.diff').checkVisibility()"), chapter
+    for language in ("en", "ja"):
         lesson = book / language / LESSON
         for anchor in ("", "#diff-03", "#diff-03-2"):
             show(chromium, f"{lesson}{anchor}")
@@ -179,10 +185,16 @@ def test_notes_on_diffs(language, book, chromium):  # noqa: F811
     assert any(notes)
 
 
-def test_each_step_has_its_diff_in_its_lesson(book):
+@pytest.mark.parametrize("language", ["en", "ja", "zh"])
+def test_each_step_has_its_diff_in_its_lesson(language, book):
+    """One that is not translated has a link to the English one's in its place."""
     for step in programs.compared():
-        lesson = Page(book / "en" / step.parent.name / "index.html")
-        assert f"diff-{programs.short(step).replace('/', '.')}" in lesson.anchors, step
+        lesson = Page(book / language / step.parent.name / "index.html")
+        anchor = f"diff-{programs.short(step).replace('/', '.')}"
+        in_english = f"../../en/{step.parent.name}/index.html#{anchor}" in lesson.links
+        translated = language == "en" or (step.parent / f"README.{language}.md").exists()
+        assert anchor in lesson.anchors, step
+        assert (f"{anchor}-1" in lesson.anchors, in_english) == (translated, not translated), step
 
 
 def test_quoted_lines(book, chromium):  # noqa: F811

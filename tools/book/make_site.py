@@ -347,23 +347,30 @@ class Book:
             raise InvalidInput(f"./run diff {' '.join(words)}: names no two steps")
         old, new = found[0]
         if programs.compared().get(new) == old:
-            lesson = pages.place(new.parent / "README.md")
-            to = "" if lesson == name else f"{os.path.relpath(lesson, os.path.dirname(name))}.html"
-            return f"{to}#{diff_page.anchor(new)}"
+            return self.address_in_lesson(name, new)
         to = f"tree/diff/{'_'.join(words).replace('/', '.')}.html"
         self.shared[to] = words
         return "../" * (name.count("/") + 1) + to
 
+    def address_in_lesson(self, name, step):
+        """The address of a step's diff in its lesson, in the English one if the lesson is not translated."""
+        lesson = step.parent / "README.md"
+        to, here = f"{self.language_of(lesson)}/{pages.place(lesson)}", f"{self.language}/{name}"
+        page = "" if to == here else f"{os.path.relpath(to, os.path.dirname(here))}.html"
+        return f"{page}#{diff_page.anchor(step)}"
+
     def add_diffs(self, name, doctree):
         """Adds the folded diff of each step to its lesson: below the last lines that are quoted from the step, or else
-        below the command that shows it, or below the diff before. A quote leads to its lines in the diff."""
+        below the command that shows it, or below the diff before. A quote leads to its lines in the diff. A lesson that
+        is not translated has a link to the English one's diff in its place, because a copy would weigh as much."""
         page = self.pages[name]
         steps = [step for step in programs.compared() if step.parent == page.parent]
-        commands = [link for link in doctree.findall(nodes.reference) if link["refuri"].startswith("#diff-")]
+        commands = [link for link in doctree.findall(nodes.reference) if "#diff-" in link["refuri"]]
         below = None  # the node after which the next diff stands
         for step in steps if page.name == "README.md" else ():
             old, anchor, quotes = programs.compared()[step], diff_page.anchor(step), []
-            own = [link for link in commands if link["refuri"] == f"#{anchor}"]
+            address = self.address_in_lesson(name, step)
+            own = [link for link in commands if link["refuri"] == address]
             captions = [link for link in own if "source" in block_of(link)["classes"]]
             for link in captions:
                 caption = block_of(link)
@@ -378,24 +385,26 @@ class Book:
                 below = below.parent[below.parent.index(below) + 1]
             elif own:
                 below = block_of(own[0])
-            shown = nodes.raw("", self.folded_diff(page, old, step, quotes), format="html")
+            before = old.name if old.parent == step.parent else programs.name(old)
+            said = self.say_in(page, "The whole change: {} lines, from {}")
+            said = said.format(programs.changed_lines(old, step)[1], f"<code>{before}</code>")
+            if address.startswith("#"):
+                diff = f'<div class="wide" id="{anchor}">{self.diff(page, old, step, quotes)}</div>'
+                shown = f'<details class="change"><summary>{said}</summary>{diff}</details>'
+            else:
+                shown = f'<p class="change" id="{anchor}"><a href="{address}">{said}</a></p>'
+            shown = nodes.raw("", shown, format="html")
             below.parent.insert(below.parent.index(below) + 1, shown)
             below = shown
 
-    def folded_diff(self, page, old, new, quotes):
+    def diff(self, page, old, new, quotes):
         """The diff of a step for its lesson."""
 
         def address(target):
             return self.href(page, target) + (f"?{self.language}" if target.endswith((".cu", ".cl")) else "")
 
-        own = self.translations if self.language_of(page) != "en" else None
-        say = functools.partial(self.say_in, page)
-        shown = diff_page.shown(old, new, address, shared_pages.coloured, say, own, quotes)
-        name = old.name if old.parent == new.parent else programs.name(old)
-        changed = programs.changed_lines(old, new)[1]
-        said = say("The whole change: {} lines, from {}").format(changed, f"<code>{name}</code>")
-        return (f'<details class="change"><summary>{said}</summary><div class="wide" id="{diff_page.anchor(new)}">'
-                f"{shown}</div></details>")
+        own = self.translations if self.language != "en" else None
+        return diff_page.shown(old, new, address, shared_pages.coloured, self.say, own, quotes)
 
     def link_commands(self, name, code):
         """Links the commands of a block of code, or one in the text. Returns the address of the first one that shows
