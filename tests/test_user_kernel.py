@@ -8,6 +8,7 @@ import pytest
 
 import exercises
 import registers
+import user_kernel
 from support import ROOT, call
 
 STAGE = (ROOT / "03_shared_blocking/matmul.cu").read_text()
@@ -229,6 +230,45 @@ def test_compile_error(own):
     assert line == text.splitlines()[int(number) - 1], quoted
     assert mark.split(" | ")[1].index("^") == f"{line};".index("tt;"), quoted + mark
     assert " | " not in head and "emulator" not in head and "./run -v" in failed
+
+
+def test_compile_error_in_a_file_named_main(own):
+    """Not taken for an error in the main() that is made for launch_matmul()."""
+    said = own(mutated(GRID_STRIDE, "C[i] = sum", "C[i] = summ"), name="main.cu").stderr
+    assert "error: 'summ'" in said and user_kernel.SIGNATURE not in said, said
+    rest = "int K, const float* A, const float* B, float* C) {\n"
+    said = own(mutated(GRID_STRIDE, f"int M, int N, {rest}    matmul",
+                       f"{rest}    const int M = 1, N = 1;\n    matmul")).stderr
+    assert f"mine.cu: {user_kernel.SIGNATURE}" in said, said
+
+
+@pytest.mark.parametrize("typed, flags", (
+    ("-I folder -DN=1 -D M=2", ["-Ifolder", "-DN=1", "-DM=2"]),
+    ("-L /lib -lcurand -O3 -g -G -w", ["-L/lib", "-lcurand", "-O3", "-g", "-G", "-w"]),
+    ("-gencode arch=compute_90,code=sm_90", ["-gencode=arch=compute_90,code=sm_90"]),
+    ("-arch sm_90 --std c++20", ["-arch=sm_90", "--std=c++20"]),
+    ("-arch=native -std=c++17 -rdc=true", ["-arch=native", "-std=c++17", "-rdc=true"]),
+    ("-Xcompiler -Wall -Xptxas -v", ["-Xcompiler=-Wall", "-Xptxas=-v"]),
+    ("-extended-lambda -expt-relaxed-constexpr", ["-extended-lambda", "-expt-relaxed-constexpr"]),
+    ("--extended-lambda --use_fast_math -lineinfo", ["--extended-lambda", "--use_fast_math", "-lineinfo"])))
+def test_flags_of_nvcc(tmp_path, typed, flags):
+    """Those that take a value keep it, and none becomes a word of the program."""
+    (tmp_path / "mine.cu").write_text(MIN)
+    kernel = user_kernel.UserKernel(tmp_path / "mine.cu", ["1", *typed.split(), "-2"])
+    assert (kernel.flags, kernel.words) == (flags, ["1", "-2"])
+
+
+def test_further_sources_on_a_gpu(tmp_path, monkeypatch):
+    """nvcc gets every source of the program."""
+    called = []
+    monkeypatch.setattr(user_kernel, "need_tools", lambda: None)
+    monkeypatch.setattr(user_kernel.build, "nvcc_architecture", lambda: "native")
+    monkeypatch.setattr(user_kernel.UserKernel, "libraries", lambda *_: None)
+    monkeypatch.setattr(user_kernel.UserKernel, "call", lambda self, *words: called.extend(words))
+    (tmp_path / "mine.cu").write_text(MIN)
+    (tmp_path / "helper.cu").write_text("")
+    user_kernel.UserKernel(tmp_path / "mine.cu", [str(tmp_path / "helper.cu")]).compiled()
+    assert {tmp_path / "mine.cu", tmp_path / "helper.cu"} <= set(called)
 
 
 def test_no_such_file(own, tmp_path):

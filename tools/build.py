@@ -67,8 +67,7 @@ def check_paths():
         process.fail(2, f"CXX is '{os.environ['CXX']}', which is not a program; set it to a C++ compiler, or unset it")
     for path in (ROOT, BUILD, tempfile.gettempdir()):
         if bad := set('";#[]\\<>|\n') & set(str(path)):
-            process.fail(2, f"{path}: a path can't have {' '.join(sorted(bad))} in it, which CMake takes for its own; "
-                            "move it elsewhere")
+            process.fail(2, f"{path}: CMake cannot use a path with {' '.join(sorted(bad))} in it; move it elsewhere")
     sources = {file.suffix for file in BUILD.glob("*")} & {".cu", ".h", ".md", ".py"}
     if BUILD in ROOT.parents or sources and not reusable(BUILD / "CMakeCache.txt"):
         process.fail(2, f"BUILD_DIR is {BUILD}, which has other files: takes a folder of its own")

@@ -19,7 +19,7 @@ import programs
 from command_line import need_tools, opencl_packages
 from exercises import figure, spoken
 from results import InvalidInput
-from user_kernel import UserKernel, rounded
+from user_kernel import UserKernel, round_up
 
 # Where a product is verified before its accesses are counted: a single element, edges within a tile, several tiles,
 # many k-tiles.
@@ -46,7 +46,7 @@ class Verdict(NamedTuple):
 def shapes_of(settings, multiples):
     """The shapes at which the product is verified; the last one is that at which accesses are counted."""
     asked = settings["also"].split() if "also" in settings else SHAPES
-    *before, counted = ["x".join(map(str, rounded(shape.split("x"), multiples)))
+    *before, counted = ["x".join(map(str, round_up(shape.split("x"), multiples)))
                         for shape in (*asked, settings["shape"])]
     return ",".join(dict.fromkeys([each for each in before if each != counted] + [counted]))
 

@@ -51,7 +51,8 @@ class Registers:
         os.environ["EMULATOR_LAUNCHES"] = str(launches)
         os.environ["EMULATOR_MORE_PROBLEMS"] = shlex.join([sys.executable, __file__, str(self.folder)])
         sources = [path for path in (kernel.path, *kernel.others) if path.suffix == ".cu"]
-        target = [] if any(re.match("-?-(arch|gencode)", flag) for flag in kernel.flags) else ["-arch=sm_90a"]
+        has_target = any(re.match("--?(arch|gpu-arch|gencode|generate-code)", flag) for flag in kernel.flags)
+        target = [] if has_target else ["-arch=sm_90a"]
         with (self.folder / "said").open("w") as said:
             fcntl.flock(said, fcntl.LOCK_EX)  # nvcc and its children hold it until they end
             self.nvcc = subprocess.Popen(

@@ -21,7 +21,7 @@ from programs import ROOT, described
 from registers import Registers
 from results import write_whole
 from stages import call_stage, suggest_view
-from user_kernel import UserKernel, rounded
+from user_kernel import UserKernel, round_up
 
 SKIPPED = 77  # a program's exit code
 NO_ROWS = {"--help", "-h", "--describe"}
@@ -43,26 +43,16 @@ def run(words):
             os.environ["EMULATOR_LINES_CSV"] = kernel.lines_csv
         with Registers(kernel):
             return process.call([kernel.emulated("plain" if kernel.fast else "trace"), *kernel.words], kernel.name)
-    words, csv_file = [], None
-    for word in kernel.words:
-        if words and words[-1] == "--csv":
-            words.pop()
-            csv_file = word
-        elif word == "-v":
-            process.verbose = True
-        elif word == "--cpu":
-            kernel.cpu = True
-        else:
-            words.append(word)
+    csv_file = kernel.read_words_of_stage()
     for file, option in (csv_file, "--csv"), (kernel.lines_csv, "--lines-csv"):
         if file is not None:
             check_writable(file, option)
     if not build.emulated(kernel.cpu):
         if kernel.lines_csv is not None:
             fail(2, "--lines-csv: a GPU counts nothing; --cpu does")
-        return run_stage(kernel, words, False, csv_file)
+        return run_stage(kernel, kernel.words, False, csv_file)
     with Registers(kernel) as registers:
-        code = run_stage(kernel, words, True, csv_file)
+        code = run_stage(kernel, kernel.words, True, csv_file)
         for problem in registers.problems():
             print(f"\n{problem}")
             code = code or 1
@@ -115,7 +105,7 @@ def with_multiples(words, multiples):
     """The same words with shapes that a program takes, and without the demand that every configuration is launched."""
     for word in words:
         if re.match(r"\d+x", word):
-            shapes = ["x".join(map(str, rounded(shape.split("x"), multiples))) for shape in word.split(",")]
+            shapes = ["x".join(map(str, round_up(shape.split("x"), multiples))) for shape in word.split(",")]
             yield ",".join(dict.fromkeys(shapes))
         elif word != "--all-configs":
             yield word

@@ -1,4 +1,5 @@
-"""A CUDA program from anywhere, ./run mine.cu: what it is, and how it is compiled, for the emulator and for a GPU."""
+"""The program of ./run mine.cu: what kind of program a user's file is, and how it is compiled for the emulator and for
+a GPU."""
 import hashlib
 import json
 import os
@@ -38,15 +39,21 @@ int main(int argc, char** argv) {{
 """
 SIGNATURE = ("launch_matmul takes (int M, int N, int K, const T* A, const T* B, U* C), where T is float or half, and U "
              "is float or T")
-FLAG = re.compile(r"-(D\w+.*|I.+|U\w+|std=.*|O\d|g|G|w|lineinfo|arch=.*|gencode=?.*|l\w+|use_fast_math|-use_fast_math|"
-                  r"-extended-lambda|-expt-.*|rdc=.*)")
-# Flags for the emulator's compiler, too; the others are only for nvcc.
-TAKEN = re.compile(r"-[DUI]|-std=c\+\+(20|23|2[ab])")
+# The options of nvcc that have a value, which follows "=" or is the next word, or follows a single letter at once.
+LETTERS = "-[DIUL]"
+NAMES = ("--?(std|arch|gpu-architecture|code|gpu-code|gencode|generate-code|rdc|relocatable-device-code|maxrregcount|"
+         "Xcompiler|compiler-options|Xlinker|linker-options|Xptxas|ptxas-options)")
+WITH_VALUE = re.compile(f"{LETTERS}|{NAMES}")
+NVCC_FLAG = re.compile(rf"{LETTERS}.+|{NAMES}=.*|-O\d|-[gGw]|-l\w+|"
+                       "--?(generate-line-info|use_fast_math|extended-lambda|expt-.*)")
+# Those of them that the emulator's compiler gets, too. The emulator itself is compiled as C++17, and needs no less.
+HOST_FLAG = re.compile(r"-[DUI]|--?std=c\+\+(20|23|2[ab])")
 HAS_MAIN = re.compile(r"\bint\s+main\s*\(")
 
 
-def codes(source, seen):
-    """Yields the code, without comments and strings, of a source and of the files that it includes from its folder."""
+def code_of(source, seen):
+    """Yields the code, without comments and strings, of a source and, recursively, of the files that it includes with
+    quotes."""
     if source in seen or not source.is_file():
         return
     seen.add(source)
@@ -55,7 +62,7 @@ def codes(source, seen):
     yield code
     for include in rewrite_launches.includes(text, code):
         if include[1] == '"':
-            yield from codes((source.parent / include[2]).resolve(), seen)
+            yield from code_of((source.parent / include[2]).resolve(), seen)
 
 
 class UserKernel:
@@ -66,13 +73,12 @@ class UserKernel:
         if not self.path.is_file():
             fail(2, f"'{word}': no such file")
         if set('"\\\n\r') & set(str(self.path.resolve())):
-            fail(2, f"'{word}': a path can't have \" or \\ or a line break in it, which C++ takes for its own; "
-                    "rename it")
+            fail(2, f"'{word}': a path with \", \\ or a line break cannot be written in an #include; rename the file")
         self.name, self.flags, self.words, self.others = self.path.stem, [], [], []
         self.fast = self.cpu = False
         self.lines_csv = None
         self.read_words(words)
-        code, *others = (each for source in (self.path, *self.others) for each in codes(source.resolve(), set()))
+        code, *others = (each for source in (self.path, *self.others) for each in code_of(source.resolve(), set()))
         self.has_main = any(map(HAS_MAIN.search, (code, *others)))
         has_launcher = re.search(r"\blaunch_matmul\s*\(", code)
         self.is_stage = bool(has_launcher and (not self.has_main or re.search(r"\brun_stage\s*\(", code)))
@@ -82,17 +88,18 @@ class UserKernel:
         self.half = bool(re.search(r"\b(__)?(half|nv_bfloat16)\b", code))
         place = hashlib.sha1(os.fsencode(self.path.resolve())).hexdigest()[:8]
         self.folder = BUILD / "user_kernels" / f"{self.name[:50]}-{place}"
+        self.main = self.folder / "main.cu"  # see source()
 
     def read_words(self, words):
-        """Sorts the words: flags of the compiler may be anywhere; --fast, --cpu and other sources come before the
-        program's words."""
+        """Sorts the words: flags of the compiler and --lines-csv FILE may be anywhere; --fast, --cpu and other sources
+        come before the program's words."""
+        words = iter(words)
         for word in words:
-            if self.words[-1:] == ["--lines-csv"]:
-                self.words.pop()
-                self.lines_csv = word
-            elif self.flags and self.flags[-1] in ("-I", "-D"):
-                self.flags[-1] += word
-            elif word in ("-I", "-D") or FLAG.fullmatch(word):
+            if word == "--lines-csv":
+                self.lines_csv = self.value_of(word, words)
+            elif WITH_VALUE.fullmatch(word):
+                self.flags.append(f"{word}{'=' * (len(word) > 2)}{self.value_of(word, words)}")
+            elif NVCC_FLAG.fullmatch(word):
                 self.flags.append(word)
             elif self.words:
                 self.words.append(word)
@@ -101,93 +108,117 @@ class UserKernel:
             elif word == "--cpu":
                 self.cpu = True
             elif pathlib.Path(word).suffix in (".cu", ".cpp", ".cc", ".c"):
-                self.others.append(pathlib.Path(word))  # another file of the same program
+                self.others.append(pathlib.Path(word))
                 if not self.others[-1].is_file():
                     fail(2, f"'{word}': no such file")
             else:
                 self.words.append(word)
 
+    def read_words_of_stage(self):
+        """Takes the options of ./run out of a stage's words, where they may be anywhere. Returns the file of --csv, or
+        None."""
+        words, self.words, csv_file = iter(self.words), [], None
+        for word in words:
+            if word == "--csv":
+                csv_file = self.value_of(word, words)
+            elif word == "-v":
+                process.verbose = True
+            elif word == "--cpu":
+                self.cpu = True
+            else:
+                self.words.append(word)
+        return csv_file
+
+    @staticmethod
+    def value_of(option, words):
+        """The word that follows an option."""
+        value = next(words, None)
+        return value if value is not None else fail(2, f"{option}: takes a value")
+
     def source(self):
         """The file to compile: this one, or one with a main() that includes it."""
         if self.has_main:
             return self.path
-        made = self.folder / "main.cu"
-        made.write_text(MAIN.format(path=self.path.resolve()), errors="surrogateescape")
-        return made
+        self.main.write_text(MAIN.format(path=self.path.resolve()), errors="surrogateescape")
+        return self.main
 
-    def libraries(self, target, made):
-        """Brings the libraries up to date. CMake is run, which takes a moment, only if there is no build folder."""
-        if not made.exists() or not build.reusable(BUILD / "CMakeCache.txt"):
+    def libraries(self, target, library):
+        """Builds the target; configures first if the library or a usable CMake cache is missing. Creates this program's
+        folder."""
+        if not library.exists() or not build.reusable(BUILD / "CMakeCache.txt"):
             build.configure()
         build.build_configured([target])
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def call(self, *words, generated=()):
         """Runs the compiler, and shows only the first errors. generated: {source of the program: compiled file}."""
-        said = []
+        output = []
         if process.verbose:
             say(shlex.join(map(str, words)))
-        if not process.call(words, line=said.append, stderr=subprocess.STDOUT, env={**os.environ, "LC_ALL": "C"}):
+        if not process.call(words, line=output.append, stderr=subprocess.STDOUT, env={**os.environ, "LC_ALL": "C"}):
             return
-        text = b"".join(said).decode(errors="replace").replace(f"{pathlib.Path.cwd()}/", "")
+        text = b"".join(output).decode(errors="replace").replace(f"{pathlib.Path.cwd()}/", "")
         found = []
         for error, file in errors(text.splitlines(), self.path, dict(generated)):
-            if pathlib.Path(file).name == "main.cu" and not self.has_main:
+            if not self.has_main and pathlib.Path(file).resolve() == self.main.resolve():
                 error = f"{self.path}: {SIGNATURE}"
-            found += [error] if error not in found else []
+            if error not in found:
+                found.append(error)
         if process.verbose or not found:
             sys.stderr.write(text)
             fail(1, "build failed")
         sys.stderr.write("".join(f"{error}\n" for error in found[:3]))
-        fail(1, f"build failed; ./run -v {shlex.quote(str(self.path))} shows all that the compiler said")
+        typed = shlex.join(map(str, (self.path, *self.others, *self.flags)))
+        fail(1, f"build failed; ./run -v {typed} shows the compiler's full output")
 
     def emulated(self, variant="trace"):
         """Builds the program for the emulator and returns its path. variant: the build, or "indices", which is linked
         with the test of large indices."""
         need_tools(cpu=True)
-        replaced = []  # sources that replace the harness
+        replacing = []  # libraries linked before the harness, whose functions they replace
         if variant == "indices":
-            variant, replaced = "trace", [BUILD / "liblarge_indices.a"]
-            self.libraries("large_indices", *replaced)
+            variant, replacing = "trace", [BUILD / "liblarge_indices.a"]
+            self.libraries("large_indices", *replacing)
         self.libraries("harness_cpu", BUILD / "emulated.json")
-        how = json.loads((BUILD / "emulated.json").read_text())
-        made = self.folder / variant
-        first, *others = how["includes"]
-        its_folders = [flag[2:] for flag in self.flags if flag.startswith("-I")]
-        folders = [first, self.path.parent, *its_folders, *others]
-        flags = [*how["flags"][variant], *filter(TAKEN.match, self.flags)]
+        build_info = json.loads((BUILD / "emulated.json").read_text())
+        program = self.folder / variant
+        of_emulator, *of_harness = build_info["includes"]
+        user_folders = [flag[2:] for flag in self.flags if flag.startswith("-I")]
+        folders = [pathlib.Path(each) for each in (of_emulator, self.path.parent, *user_folders, *of_harness)]
+        flags = [*build_info["flags"][variant], *filter(HOST_FLAG.match, self.flags)]
         if self.others:
             flags.append("-DEMULATOR_SEVERAL_FILES")
         if not process.verbose:
-            flags.append("-w")
+            flags.append("-w")  # the rewritten code would cause warnings that are not the user's
         includes = [f"-I{folder}" for folder in folders]
-        objects, done = [], {}
+        objects, generated = [], {}
         for number, source in enumerate((self.source(), *self.others)):
-            objects.append(made.with_name(f"{variant}{number}.o"))
-            generated = objects[-1].with_suffix(".cpp")
+            objects.append(program.with_name(f"{variant}{number}.o"))
+            copy = objects[-1].with_suffix(".cpp")
             try:
-                paths = [pathlib.Path(folder) for folder in folders]
-                compiled = rewrite_launches.rewrite_file(source, generated, paths)
+                copies = rewrite_launches.rewrite_file(source, copy, folders)
             except SystemExit as refused:
                 print(str(refused).replace(f"{pathlib.Path.cwd()}/", ""), file=sys.stderr)
                 sys.exit(1)
-            done |= {file: of_it for file, of_it in compiled.items() if ROOT / "common" not in file.parents}
-            side = ["-D__CUDACC__", "-D__CUDA_ARCH__=800"] if source.suffix == ".cu" else ["-DEMULATOR_HOST_FILE"]
-            self.call(how["compiler"], *flags, *side, *includes, "-c", generated, "-o", objects[-1], generated=done)
-        self.call(how["compiler"], *objects, "-o", made, *replaced, *how["link"][variant])
-        return made
+            generated |= {file: made for file, made in copies.items() if ROOT / "common" not in file.parents}
+            target_flags = (["-D__CUDACC__", "-D__CUDA_ARCH__=800"] if source.suffix == ".cu"
+                            else ["-DEMULATOR_HOST_FILE"])
+            self.call(build_info["compiler"], *flags, *target_flags, *includes, "-c", copy, "-o", objects[-1],
+                      generated=generated)
+        self.call(build_info["compiler"], *objects, "-o", program, *replacing, *build_info["link"][variant])
+        return program
 
     def compiled(self):
         """Builds the program for the GPU and returns its path."""
         need_tools()
         self.libraries("harness", BUILD / "libharness.a")
-        made = self.folder / "gpu"
+        program = self.folder / "gpu"
         self.call(build.NVCC, "-O3", "-std=c++17", "-lineinfo", f"-arch={build.nvcc_architecture()}",
-                  *self.flags, f"-I{ROOT}", f"-I{self.path.parent}", self.source(), BUILD / "libharness.a",
-                  BUILD / "libharness_host.a", "-o", made, "-lcublas", "-lcublasLt", "-ldl")
-        return made
+                  *self.flags, f"-I{ROOT}", f"-I{self.path.parent}", self.source(), *self.others,
+                  BUILD / "libharness.a", BUILD / "libharness_host.a", "-o", program, "-lcublas", "-lcublasLt", "-ldl")
+        return program
 
 
-def rounded(shape, multiples):
-    """The smallest shape that is at least as large and that a program takes, with M, N and K multiples of these."""
+def round_up(shape, multiples):
+    """M, N and K, each rounded up to a multiple of the program's."""
     return [-(-int(edge) // by) * by for edge, by in zip(shape, multiples)]

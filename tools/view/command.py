@@ -11,7 +11,7 @@ from command_line import Parser, check_writable, count, need_tools, refuse, step
 from process import fail
 from programs import LADDER, described, listed
 from results import write_whole
-from user_kernel import UserKernel, rounded
+from user_kernel import UserKernel, round_up
 
 
 def run(words):
@@ -53,7 +53,7 @@ def run(words):
         shape = [given.m or m, given.n or n, given.k or k]
         if isinstance(each, UserKernel):
             program = each.emulated()
-            m, n, k = rounded(shape, described(program)["multiples"])
+            m, n, k = round_up(shape, described(program)["multiples"])
             shape = [given.m or m, given.n or n, given.k or k]
             record = view.record(program, shape)
             records.append(view.read(record, each.name, shape, each.path.resolve().parents[1]))
