@@ -8,6 +8,7 @@
 
 #include "emulator/include/half_sums.h"
 #include "emulator/trace/lines.h"
+#include "emulator/trace/tracing.h"
 
 namespace emulator {
 namespace {
@@ -22,6 +23,7 @@ struct {
     std::map<uintptr_t, Additions> lost;
     std::map<std::string, uint64_t> by_tensor_cores;  // how many were lost at a line
 } of_type[2];  // half, bfloat16
+std::map<uintptr_t, uint64_t> overflows;  // by instruction: how many sums of halves are infinite
 
 }  // namespace
 
@@ -31,6 +33,11 @@ void note_addition(bool bfloat16, uint16_t sum, bool lost) {
     if (!lost) return;
     Additions& here = type.lost[reinterpret_cast<uintptr_t>(__builtin_return_address(0))];
     here.still += std::exchange(here.sum, sum) == sum;
+}
+
+void note_overflow() {
+    const EmulatorsWork work;
+    ++overflows[reinterpret_cast<uintptr_t>(__builtin_return_address(0))];
 }
 
 void note_additions(const char* file, int line, uint64_t all, uint64_t lost) {
@@ -59,11 +66,18 @@ std::vector<std::string> notes() {
         }
         for (const auto& [where, lost] : of_type[bfloat16].by_tensor_cores) add(where, lost);
     }
+    for (const auto& [pc, times] : overflows) {
+        const std::string where = find_lines({pc})[0];
+        all.push_back((where.empty() ? "an unknown line" : where) + ": " + std::to_string(times) +
+                      (times == 1 ? " sum is" : " sums are") +
+                      " infinite, because half ends at 65504: keep the sum in float");
+    }
     return all;
 }
 
 void reset() {
     for (auto& type : of_type) type = {};
+    overflows.clear();
 }
 
 }  // namespace half_sums
