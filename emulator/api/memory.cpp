@@ -16,6 +16,7 @@
 #include "emulator/api/synchronize.h"
 #include "emulator/api/variables.h"
 #include "emulator/engine/accesses.h"
+#include "emulator/engine/nans.h"
 #include "emulator/engine/settings.h"
 #include "emulator/engine/unset_variables.h"
 #include "emulator/engine/watchdog.h"
@@ -211,6 +212,10 @@ bool emulator::is_freed_with_graph(const Allocation& a) { return of_graphs.count
 
 static void free_memory(Allocation& a, const void* caller) {
     of_graphs.erase(a.begin);
+    if (a.kind == Memory::managed) {
+        const DeviceMemoryOpen open;
+        nans::find(a, a.begin, a.end - a.begin);
+    }
     accesses::forget(a);
     written::end_array(a);
     remove_allocation(a, caller);
@@ -294,6 +299,11 @@ void emulator::leave_padding(void* begin, size_t pitch, size_t width, size_t hei
         written::mark_all(static_cast<char*>(begin) + row * pitch + width, pitch - width);
 }
 
+// Whether it is an array that only kernels access, and not the host.
+static bool on_device(const Allocation* array) {
+    return array && (array->kind == Memory::device || array->kind == Memory::variables);
+}
+
 static std::string direction_name(cudaMemcpyKind kind) {
     return kind == cudaMemcpyHostToDevice   ? "cudaMemcpyHostToDevice"
            : kind == cudaMemcpyDeviceToHost ? "cudaMemcpyDeviceToHost"
@@ -336,6 +346,11 @@ static cudaError_t copy(const char* call, void* to, const void* from, size_t byt
     const Allocation* const source = find_allocation(address_value(from));
     const std::string place = streams::place_in_stream();
     written::note_copy(target, to, source, from, bytes, call, caller, place);
+    if (!on_device(source)) {
+        nans::note_given(from, bytes);
+    } else if (!on_device(target)) {
+        nans::find(*source, address_value(from), bytes);
+    }
     if (source && !target) {
         find_unset_variables(*source, from, bytes);
         note_addresses(to, bytes);

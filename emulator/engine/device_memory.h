@@ -8,6 +8,7 @@
 
 namespace emulator {
 
+enum class Element : unsigned char;  // see cuda_runtime.h
 struct Cell;  // the last accesses to two bytes of memory; see races.cpp
 
 // By which call kernels can access it: cudaMalloc, cudaMallocManaged, cudaMallocHost,
@@ -24,6 +25,7 @@ struct Allocation {
     // count as written.
     uint64_t* written = nullptr;
     uint32_t fill_pattern = 0;
+    Element elements{};  // what the pointers to it point to that launches have passed
     // The program's own memory, which is not to be freed.
     bool borrowed() const { return kind == Memory::registered || kind == Memory::variables; }
 };

@@ -563,6 +563,9 @@ void save_writers(const Cell* cells, uintptr_t begin, uintptr_t from, uintptr_t 
 uint16_t last_writer(const Cell* cells, uintptr_t begin, uintptr_t address) {
     return cells[address / kCellBytes - begin / kCellBytes].site;
 }
+uint32_t last_write(const Cell* cells, uintptr_t begin, uintptr_t address) {
+    return cells[address / kCellBytes - begin / kCellBytes].clock;
+}
 const uint16_t* restore_writers(Cell* cells, uintptr_t begin, uintptr_t from, uintptr_t to,
                                 const uint16_t* writers) {
     cells -= begin / kCellBytes;

@@ -17,6 +17,7 @@ void save_writers(const Cell* cells, uintptr_t begin, uintptr_t from, uintptr_t 
                   std::vector<uint16_t>& writers);
 // The instruction that has last written at an address, or 0.
 uint16_t last_writer(const Cell* cells, uintptr_t begin, uintptr_t address);
+uint32_t last_write(const Cell* cells, uintptr_t begin, uintptr_t address);  // its clock
 // Makes these cells such as if the block's last barrier had come after those writes. Returns what
 // follows the last writer that it has used.
 const uint16_t* restore_writers(Cell* cells, uintptr_t begin, uintptr_t from, uintptr_t to,

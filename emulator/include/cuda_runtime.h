@@ -79,10 +79,30 @@ struct Launch {
 };
 uint64_t hash(uint64_t before, const void* bytes, size_t count);
 void check_pointer(const Launch& launch, const void* argument);
+// What an array consists of. unknown: bytes, or a struct. other: integers, or not all the same.
+enum class Element : unsigned char { unknown, float32, float64, float16, bfloat16, other };
+void note_elements(const void* argument, Element element);
+template <class T>
+using Number = std::conditional_t<std::is_arithmetic_v<T>, T, char>;
+template <class T, class = void>
+constexpr Element kElement = std::is_same_v<T, float>                        ? Element::float32
+                             : std::is_same_v<T, double>                     ? Element::float64
+                             : sizeof(Number<T>) > 1 || std::is_pointer_v<T> ? Element::other
+                                                                             : Element::unknown;
+template <class T>  // half and bfloat16
+constexpr Element kElement<T, decltype(void(T::__x), void(T::kBits))> =
+    T::kBits == 11 ? Element::float16 : Element::bfloat16;
+template <class T>  // float4 and the like
+constexpr Element kElement<T, decltype(void(std::declval<T&>().x), void(std::declval<T&>().y))> =
+    kElement<std::remove_reference_t<decltype((std::declval<T&>().x))>>;
 template <class T>
 void check_argument(const Launch& launch, const T& argument) {
-    if constexpr (std::is_pointer_v<T> && !std::is_function_v<std::remove_pointer_t<T>>)
-        check_pointer(launch, const_cast<const void*>(static_cast<const volatile void*>(argument)));
+    if constexpr (std::is_pointer_v<T> && !std::is_function_v<std::remove_pointer_t<T>>) {
+        const auto pointer = const_cast<const void*>(static_cast<const volatile void*>(argument));
+        check_pointer(launch, pointer);
+        using Pointed = std::remove_all_extents_t<std::remove_pointer_t<T>>;
+        note_elements(pointer, kElement<std::remove_cv_t<Pointed>>);
+    }
 }
 void launch(const Launch& launch, void (*thread)(void*), void* argument);
 void set_launch_cluster(dim3 size);  // by each thread, before the kernel

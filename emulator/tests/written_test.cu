@@ -80,6 +80,43 @@ TEST_F(Written, AVariableThatIsNeverSetIsKnownByItsValue) {
     expect_silence();
 }
 
+__global__ void copy_or_mark(const float* in, float* out, int* numbers) {
+    out[threadIdx.x] = threadIdx.x % 2 ? in[threadIdx.x] : NAN;
+    numbers[threadIdx.x] = -4194304;  // the bits of a NaN
+}
+__global__ void divide(const float* in, float* out) {
+    const float x = in[threadIdx.x];
+    out[threadIdx.x] = x / x;  // @divide
+}
+
+TEST_F(Written, ANaNIsNotedIfAKernelHasComputedIt) {
+    const auto expect_notes = [&](std::vector<std::string> expected) {
+        float result[64];
+        cudaMemcpy(result, unwritten, sizeof result, cudaMemcpyDeviceToHost);
+        ints.host();
+        const auto notes = emulator::counts().notes;
+        ASSERT_EQ(notes.size(), expected.size());
+        for (size_t i = 0; i < notes.size(); ++i)
+            EXPECT_EQ(named(notes[i]).find(expected[i]), 0u) << notes[i];
+    };
+    cudaMemset(unwritten, 0xff, 256);
+    expect_notes({});
+    copy_or_mark<<<1, 64>>>(unwritten, unwritten, ints.data);
+    expect_notes({});
+    divide<<<1, 48>>>(floats.data, unwritten);
+    const std::string said = "@divide stores NaN: 48 of the 64 floats that the host gets from";
+    expect_notes({said});
+    divide<<<1, 64>>>(floats.data, unwritten);
+    expect_notes({said});  // of the first
+    emulator::reset_counts();
+    std::vector<float> result(64);
+    cudaMemcpy(result.data(), unwritten, 256, cudaMemcpyDeviceToHost);
+    emulator::reset_counts();
+    const Device<float> given(result);
+    copy_or_mark<<<1, 64>>>(given.data, unwritten, ints.data);
+    expect_notes({});
+}
+
 TEST_F(Written, AnAtomicReadsAndWrites) {
     add_up<<<1, 64>>>(unwritten);
     expect_problem({"@add_up adds to what nothing has written (byte 0 of..3 more"});
