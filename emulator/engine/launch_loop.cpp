@@ -185,6 +185,7 @@ void run_attempt() {
 }  // namespace
 
 void run_launch(const Launch& launch, void (*thread)(void*), void* argument, const Hooks& hooks) {
+    ++run.number;
     run.grid = launch.grid;
     run.block = launch.block;
     run.cluster = {1, 1, 1};

@@ -68,6 +68,7 @@ struct OwnArray {
 struct Hooks;
 constexpr cudaError_t kEndedEarly = cudaErrorLaunchTimeout;  // of a launch: by end_early()
 struct Run {  // the launch that runs
+    uint32_t number = 0;  // of the launch in this program, from 1 up
     dim3 grid, block, cluster;
     unsigned ranks = 1;  // blocks that run together: those of a cluster
     unsigned block_threads = 0, threads = 0;  // of a block; of all that run together
