@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "emulator/api/arguments.h"
 #include "emulator/api/errors.h"
 #include "emulator/api/kernels.h"
 #include "emulator/api/limits.h"
@@ -49,7 +50,8 @@ Hooks all_hooks() {
     hooks.fail_block = {async::end_block, tensor_loads::fail_block, mbarriers::fail_block,
                         tensor_stores::fail_block, wgmma_state::fail_block};
     hooks.leave_block = summary::end_block;
-    hooks.end_launch = {errors::end_launch, kernels_launched::end_launch, summary::end_launch};
+    hooks.end_launch = {errors::end_launch, kernels_launched::end_launch, arguments::end_launch,
+                        summary::end_launch};
     hooks.check_time = summary::check_time;
     hooks.access_remote = ranks::note_access;
     hooks.access_in_flight = async::access_in_flight;

@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <set>
 
+#include "emulator/api/arguments.h"
 #include "emulator/api/errors.h"
 #include "emulator/api/graphs.h"
 #include "emulator/api/host_memory.h"
@@ -350,7 +351,9 @@ static cudaError_t copy(const char* call, void* to, const void* from, size_t byt
         nans::note_given(from, bytes);
     } else if (!on_device(target)) {
         nans::find(*source, address_value(from), bytes);
+        note_functions(to, bytes);
     }
+    note_objects(on_device(source) ? nullptr : from, address_value(to), bytes);
     if (source && !target) {
         find_unset_variables(*source, from, bytes);
         note_addresses(to, bytes);

@@ -566,6 +566,15 @@ uint16_t last_writer(const Cell* cells, uintptr_t begin, uintptr_t address) {
 uint32_t last_write(const Cell* cells, uintptr_t begin, uintptr_t address) {
     return cells[address / kCellBytes - begin / kCellBytes].clock;
 }
+uint32_t clock_before_launch() { return state.launch_start; }
+bool accessed_since(uint32_t clock, bool both, const Cell* cells, uintptr_t begin, uintptr_t from,
+                    uintptr_t to) {
+    cells -= begin / kCellBytes;
+    return std::any_of(cells + from / kCellBytes, cells + to / kCellBytes, [=](const Cell& cell) {
+        const auto reads = [=](const Group& g) { return g.clock > clock && g.kind() == kRead; };
+        return (!both || cell.clock > clock) && (reads(cell.group[0]) || reads(cell.group[1]));
+    });
+}
 const uint16_t* restore_writers(Cell* cells, uintptr_t begin, uintptr_t from, uintptr_t to,
                                 const uint16_t* writers) {
     cells -= begin / kCellBytes;

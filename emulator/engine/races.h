@@ -18,6 +18,10 @@ void save_writers(const Cell* cells, uintptr_t begin, uintptr_t from, uintptr_t 
 // The instruction that has last written at an address, or 0.
 uint16_t last_writer(const Cell* cells, uintptr_t begin, uintptr_t address);
 uint32_t last_write(const Cell* cells, uintptr_t begin, uintptr_t address);  // its clock
+uint32_t clock_before_launch();  // accesses of the launch have a later one
+// Whether a cell of [from, to) has been read, or, if `both`, read and written, since that clock.
+bool accessed_since(uint32_t clock, bool both, const Cell* cells, uintptr_t begin, uintptr_t from,
+                    uintptr_t to);
 // Makes these cells such as if the block's last barrier had come after those writes. Returns what
 // follows the last writer that it has used.
 const uint16_t* restore_writers(Cell* cells, uintptr_t begin, uintptr_t from, uintptr_t to,

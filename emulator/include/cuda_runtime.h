@@ -20,6 +20,7 @@
 #include <initializer_list>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 #include "cuda_runtime_api.h"  // the quotes find this folder's
@@ -79,6 +80,9 @@ struct Launch {
 };
 uint64_t hash(uint64_t before, const void* bytes, size_t count);
 void check_pointer(const Launch& launch, const void* argument);
+void check_function(const Launch& launch, const void* argument);  // a pointer to a function
+// An argument of this type, whose name is mangled, has virtual functions.
+void report_virtual_argument(const Launch& launch, const char* type);
 // What an array consists of. unknown: bytes, or a struct. other: integers, or not all the same.
 enum class Element : unsigned char { unknown, float32, float64, float16, bfloat16, other };
 void note_elements(const void* argument, Element element);
@@ -102,6 +106,10 @@ void check_argument(const Launch& launch, const T& argument) {
         check_pointer(launch, pointer);
         using Pointed = std::remove_all_extents_t<std::remove_pointer_t<T>>;
         note_elements(pointer, kElement<std::remove_cv_t<Pointed>>);
+    } else if constexpr (std::is_pointer_v<T>) {
+        check_function(launch, reinterpret_cast<const void*>(argument));
+    } else if constexpr (std::is_polymorphic_v<T>) {
+        report_virtual_argument(launch, typeid(T).name());
     }
 }
 void launch(const Launch& launch, void (*thread)(void*), void* argument);
