@@ -15,6 +15,7 @@ too: one in which something changes gets a copy beside OUT.cpp. OUT.cpp.d lists 
     __launch_bounds__(256) k(int n) {  ->   __launch_bounds__(256) k(int n) {EMULATOR_BOUNDS(256);
     CLUSTER_DIMS(2) k(int n) {         ->   CLUSTER_DIMS(2) k(int n) {EMULATOR_CLUSTER(2);     and so __cluster_dims__
     __global__ void k(const T& t) {    ->   __global__ void k(const T& t) {EMULATOR_REFERENCE(t);
+    k(T* __restrict__ a, T* __restrict__ b) {   ->   ... {EMULATOR_RESTRICT("a, b", a, b);
     return;                            ->   return emulator::note_return();     in a kernel
     asm("..." : outputs : inputs);     ->   emulator::inline_ptx(...): inline_ptx.py
 
@@ -160,6 +161,12 @@ def edits(text, code, elsewhere):
             reference, body = re.search(r"[^&]&\s*(\w+)$", parameter), body_of(code, parameters)
             if reference and body and "#" not in code[at:body[0]]:  # an #if may choose another head
                 yield body[0] + 1, 0, f"EMULATOR_REFERENCE({reference[1]});"
+        pointers = [m[1] for _, parameter in parts(code, parameters)
+                    if (m := re.search(r"\*\s*__restrict(?:__)?\s+(\w+)$", parameter))]
+        body = body_of(code, parameters)
+        if len(pointers) > 1 and body and "#" not in code[parameters:body[0]]:
+            listed = ", ".join(pointers)
+            yield body[0] + 1, 0, f'EMULATOR_RESTRICT("{listed}", {listed});'
         for at in returns(code, parameters):
             yield at, 0, " emulator::note_return()"
     declared = dict(declared)

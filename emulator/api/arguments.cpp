@@ -42,6 +42,12 @@ bool is_table(const Symbol& symbol) {
     return name.find("_ZTV") == 0;
 }
 
+// Two __restrict__ parameters of the launch that runs are this pointer.
+struct Restricted {
+    uintptr_t pointer = 0;
+    std::string kernel, names;
+} restricted;
+
 // Calls use(address, word) for each aligned word of 8 bytes that is an address in the program.
 template <class Use>
 void for_each_address(const void* bytes, uintptr_t to, size_t count, const Use& use) {
@@ -98,6 +104,19 @@ void check_objects() {
     }
 }
 
+void check_restricted() {
+    const uintptr_t pointer = std::exchange(restricted.pointer, 0);
+    const Allocation* const array = pointer ? find_allocation(pointer) : nullptr;
+    if (!array || !array->cells ||
+        !races::accessed_since(races::clock_before_launch(), true, array->cells, array->begin,
+                               pointer, array->end))
+        return;
+    report_once(restricted.kernel + " declares " + restricted.names +
+                    " as __restrict__, but two of them are the same array, which the kernel reads "
+                    "and writes: a compiler may keep an old value in a register",
+                "the launch at " + site_name(run.launched));
+}
+
 }  // namespace
 
 void note_objects(const void* bytes, uintptr_t to, size_t count) {
@@ -139,10 +158,21 @@ void report_virtual_argument(const Launch& launch, const char* type) {
     std::free(name);
 }
 
+void note_restrict(const char* file, int line, const char* names, const void* both) {
+    if (restricted.pointer) return;
+    const EmulatorsWork work;
+    restricted = {reinterpret_cast<uintptr_t>(both), short_path(file) + ":" + std::to_string(line),
+                  names};
+}
+
 namespace arguments {
 
 void end_launch() {
-    if (!objects.empty() && !run.restart && !run.error) check_objects();
+    if (!run.restart && !run.error && compiled_for_tracing) {
+        check_restricted();
+        if (!objects.empty()) check_objects();
+    }
+    restricted.pointer = 0;
 }
 
 }  // namespace arguments

@@ -1,5 +1,5 @@
-// What the arguments of a launch may not be: pointers to the host's functions, and objects with the
-// host's virtual functions.
+// What the arguments of a launch may not be: pointers to the host's functions, objects with the
+// host's virtual functions, one array for two __restrict__ parameters.
 #pragma once
 
 #include <cstddef>

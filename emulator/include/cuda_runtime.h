@@ -148,6 +148,8 @@ const void* address_of(Tag, Function* function) {
 #define EMULATOR_REFERENCE(parameter)                              \
     if constexpr (std::is_lvalue_reference_v<decltype(parameter)>) \
     emulator::check_reference(#parameter, __FILE__, __LINE__)
+// Of a kernel's parameters that are __restrict__ pointers: their names, and then they themselves.
+#define EMULATOR_RESTRICT(...) emulator::check_restrict(__FILE__, __LINE__, __VA_ARGS__)
 #define EMULATOR_BOUNDS(...) emulator::check_bounds(__FILE__, __LINE__, __VA_ARGS__)
 
 template <class Call, class Address>
@@ -277,6 +279,15 @@ void barrier(const char* file, int line, int number);  // number: distinguishes 
 int lane();
 void check_width(const char* shuffle, int width, const char* file, int line);
 void check_reference(const char* parameter, const char* file, int line);
+void note_restrict(const char* file, int line, const char* names, const void* both);
+template <class First, class... Others>
+__forceinline__ void check_restrict(const char* file, int line, const char* names, First first,
+                                    Others... others) {
+    const auto pointer = [](const volatile void* p) { return const_cast<const void*>(p); };
+    if (first && ((pointer(first) == pointer(others)) || ...))
+        note_restrict(file, line, names, pointer(first));
+    if constexpr (sizeof...(others) > 1) check_restrict(file, line, names, others...);
+}
 void check_bounds(const char* file, int line, unsigned threads, unsigned blocks = 0, unsigned = 0);
 void set_cluster(unsigned x, unsigned y = 1, unsigned z = 1);
 void trace_atomic(const void* address, int bytes, const void* pc);
