@@ -33,6 +33,10 @@ size_t bits_bytes(const Allocation& array) {
     return ((array.end - array.begin) / kWord / 64 + 1) * sizeof(uint64_t);
 }
 
+struct Words {  // of an array, from first to last
+    size_t first, last;
+};
+
 // A copy to the host of words that nothing has written: from the first of these to the last.
 struct UnwrittenCopy {
     uintptr_t begin, end;
@@ -43,6 +47,7 @@ struct UnwrittenCopy {
     const void* caller;
     std::string place;
     uintptr_t array;
+    std::vector<Words> written;  // those of the copy that have been written
 
     // Of one line: the rows of a cudaMemcpy2D, or the copies of a loop.
     bool comes_before(const UnwrittenCopy& next) const {
@@ -51,24 +56,46 @@ struct UnwrittenCopy {
     }
     void join(const UnwrittenCopy& next) {
         end = next.end;
+        written.clear();  // copies of which all is written are not among these
         unwritten += next.unwritten;
         bytes += next.bytes;
     }
 };
 std::vector<UnwrittenCopy>& copies = *new std::vector<UnwrittenCopy>;
 
+constexpr size_t kFewParts = 3;
+// ": written are only bytes 0 to 447 and 512 to 959"; nothing where these are many, or none.
+std::string parts_written(const UnwrittenCopy& b) {
+    if (b.written.empty() || b.written.size() > kFewParts) return "";
+    std::string text = ": written are only bytes ";
+    for (const Words& part : b.written)
+        text += (&part == b.written.data()    ? ""
+                 : &part == &b.written.back() ? " and "
+                                              : ", ") +
+                std::to_string(part.first * kWord) + " to " +
+                std::to_string((part.last + 1) * kWord - 1);
+    return text;
+}
+
 std::string place_of(const UnwrittenCopy& b) {
     return b.place.empty() ? place_of_call(address_value(b.caller)) : " at " + b.place;
 }
 
-// Of the words of a range: how many are unwritten, the first and the last one.
+// Of the words of a range: how many are unwritten, the first and the last one, and what is written.
 struct Unwritten {
     size_t words = 0, first = 0, last = 0;
+    std::vector<Words> written;
 };
 Unwritten find_unwritten(const Allocation& array, uintptr_t begin, size_t bytes) {
     Unwritten found;
     const size_t end = (begin + bytes - array.begin) / kWord;
-    for (size_t word = (begin - array.begin + kWord - 1) / kWord; word < end; ++word) {
+    size_t next = (begin - array.begin + kWord - 1) / kWord;  // after the last unwritten one
+    const auto close = [&](size_t word) {  // the written part that ends before this word
+        if (word > next && found.written.size() <= kFewParts)
+            found.written.push_back({next, word - 1});
+        next = word + 1;
+    };
+    for (size_t word = next; word < end; ++word) {
         if (word % 64 == 0 && array.written[word / 64] == ~uint64_t(0)) {
             word += 63;
             continue;
@@ -76,7 +103,9 @@ Unwritten find_unwritten(const Allocation& array, uintptr_t begin, size_t bytes)
         if (!is_unwritten(array, word)) continue;
         if (found.words++ == 0) found.first = word;
         found.last = word;
+        close(word);
     }
+    close(end);
     return found;
 }
 
@@ -103,7 +132,8 @@ void note_unwritten(const void* to, const Allocation& array, const void* from, s
                             call,
                             caller,
                             place,
-                            array.begin};
+                            array.begin,
+                            found.written};
     if (!copies.empty() && copies.back().comes_before(now)) copies.back().join(now);
     else copies.push_back(now);
 }
@@ -194,7 +224,7 @@ void host_reads(const void* pointer, size_t bytes, const void* pc) {
             " of the " + std::to_string(b.bytes) + " bytes that " + b.call + place_of(b) +
             " copied, the first at byte " + std::to_string(b.first) + " of " +
             (array ? describe(*array) : "memory that is freed now") +
-            (b.first ? " (does the grid cover it?)" : ""));
+            (b.first ? " (does the grid cover it?)" : "") + parts_written(b));
         return;
     }
 }
