@@ -295,9 +295,22 @@ cudaError_t cudaHostUnregister(void* pointer) {
                        cudaErrorHostMemoryNotRegistered, __builtin_return_address(0));
 }
 
-void emulator::leave_padding(void* begin, size_t pitch, size_t width, size_t height) {
+static void mark_padding(void* begin, size_t pitch, size_t width, size_t height) {
     for (size_t row = 0; row < height && width < pitch; ++row)
         written::mark_all(static_cast<char*>(begin) + row * pitch + width, pitch - width);
+}
+void emulator::leave_padding(void* begin, size_t pitch, size_t width, size_t height) {
+    if (Allocation* const a = find_allocation(address_value(begin))) a->pitched = true;
+    mark_padding(begin, pitch, width, height);
+}
+// The same of a copy or a fill whose destination has such rows. What lies beside a width that is too
+// small, such as one in elements, is not padding: padding is less than the row itself, or less than
+// the alignment of the pitch.
+static void leave_padding_of_copy(void* to, size_t pitch, size_t width, size_t height) {
+    constexpr size_t kAlignment = 512;
+    const Allocation* const a = find_allocation(address_value(to));
+    if (a && !a->pitched && pitch - width < std::max(width, kAlignment))
+        mark_padding(to, pitch, width, height);
 }
 
 // Whether it is an array that only kernels access, and not the host.
@@ -395,7 +408,7 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
     };
     if (!fits(" writes ", to, to_pitch) || !fits(" reads ", from, from_pitch)) return cudaSuccess;
     cudaError_t error = cudaSuccess;
-    leave_padding(to, to_pitch, width, height);
+    leave_padding_of_copy(to, to_pitch, width, height);
     for (size_t row = 0; row < height && !error; ++row)
         error = copy("cudaMemcpy2D", static_cast<char*>(to) + row * to_pitch,
                      static_cast<const char*>(from) + row * from_pitch, width, kind, caller);
@@ -422,7 +435,7 @@ cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t
     const void* const caller = __builtin_return_address(0);
     if (height > 1 && width > pitch) return refuse_pitch("cudaMemset2D", width, pitch);
     cudaError_t error = cudaSuccess;
-    leave_padding(to, pitch, width, height);
+    leave_padding_of_copy(to, pitch, width, height);
     for (size_t row = 0; row < height && !error; ++row)
         error = fill("cudaMemset2D", static_cast<char*>(to) + row * pitch, value, width, caller);
     return error;

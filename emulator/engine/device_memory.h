@@ -21,6 +21,8 @@ struct Allocation {
     const void* caller = nullptr;  // return address of the cudaMalloc()
     bool async = false;  // a cudaMallocAsync(): for such memory cudaFree() does not wait
     const char* name = nullptr;  // see treat_copies_as_fill()
+    bool pitched = false;  // cudaMallocPitch()'s: its padding is known
+    bool of_library = false;  // a library's function, such as cublasSgemm, has written to it
     // Which words have been written, a bit for each, and what the others hold (written.h). Null: all
     // count as written.
     uint64_t* written = nullptr;
