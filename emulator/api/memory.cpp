@@ -24,6 +24,7 @@
 #include "emulator/engine/written.h"
 #include "emulator/include/cuda_runtime.h"
 #include "emulator/trace/address.h"
+#include "emulator/trace/heap.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
 
@@ -225,6 +226,21 @@ void emulator::free_all_memory() {
     streams::host_waits_for_all();
     while (!allocations.empty()) free_memory(allocations.back(), nullptr);
 }
+
+// Reports free() or delete of memory that CUDA has allocated, which has another heap: without the
+// emulator the program crashes there. Returns whether it is such memory.
+static bool refuse_free(void* block) {
+    if (address_value(block) % 4096) return false;  // allocate_device_memory() takes whole pages
+    const Allocation* const a = find_allocation(address_value(block));
+    if (!a || a->borrowed() || a->begin != address_value(block)) return false;
+    report_and_print("freed by the wrong function: free() or delete" + place_of_runtime_call() +
+                     " gets memory that is " + kind_name(a->kind));
+    return true;
+}
+static const bool free_is_checked = [] {
+    not_from_malloc = refuse_free;
+    return true;
+}();
 
 // Whether memory begins at `pointer` that is of one of these kinds. other: the error for all else.
 static cudaError_t may_free(const char* call, void* pointer, std::initializer_list<Memory> kinds,

@@ -153,9 +153,10 @@ void explain_host_crash(uintptr_t address, const void* context) {
                     "or an infinite recursion, take at least " +
                     sizes + ". Make large arrays a std::vector, or allocate them with new");
     }
-    std::fprintf(stderr, "emulator: host code%s accesses %#zx: %s\n", host_place(pc).c_str(),
-                 size_t(address),
-                 address < 4096 ? "a null pointer" : "which the host has not mapped");
+    char text[32];
+    std::snprintf(text, sizeof text, "%#zx", size_t(address));
+    report_and_print("crash: host code" + host_place(pc) + " accesses " + text + ": " +
+                     (address < 4096 ? "a null pointer" : "which the host has not mapped"));
 }
 
 void crashed(int signal, siginfo_t* info, void* context) {

@@ -74,6 +74,7 @@ size_t extent_in_heap(const void* pointer) {
 
 void (*after_malloc)(void*, size_t);
 bool (*before_free)(void*, const void*);
+bool (*not_from_malloc)(void*);
 
 }  // namespace emulator
 
@@ -115,6 +116,7 @@ void* reallocarray(void* block, size_t count, size_t bytes) {
 }
 void free(void* block) {
     if (block && before_free && before_free(block, __builtin_return_address(0))) return;
+    if (block && not_from_malloc && not_from_malloc(block)) return;
     if (block && is_block(block)) __libc_free(memory_of(block));
     else __libc_free(block);
 }

@@ -14,5 +14,7 @@ size_t extent_in_heap(const void* pointer);
 // which is kept if this returns true.
 extern void (*after_malloc)(void* block, size_t bytes);
 extern bool (*before_free)(void* block, const void* caller);
+// Likewise before free() looks at the block: whether this is no memory of malloc().
+extern bool (*not_from_malloc)(void* block);
 
 }  // namespace emulator
