@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <initializer_list>
 #include <set>
@@ -431,6 +432,21 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
     return error;
 }
 
+// Reports the value of a fill that is no byte, because it was meant for whole elements. Four equal
+// bytes, such as 0x3f3f3f3f, are what an int then is.
+static void check_byte(const char* call, int value) {
+    const int filled = int(unsigned(uint8_t(value)) * 0x01010101u);
+    if ((-128 <= value && value <= 255) || value == filled) return;
+    float as_float;
+    std::memcpy(&as_float, &filled, sizeof filled);
+    char text[128];
+    std::snprintf(text, sizeof text, "0x%02x: an int becomes %d, and a float %g", uint8_t(value),
+                  filled, double(as_float));
+    report_and_print(std::string(call) + place_of_runtime_call() +
+                     " sets bytes, not elements: of the value " + std::to_string(value) +
+                     " each byte gets the lowest, " + text);
+}
+
 static cudaError_t fill(const char* call, void* to, int value, size_t bytes, const void* caller) {
     if (const cudaError_t error = may_start()) return error;
     if (bytes == 0) return cudaSuccess;
@@ -438,6 +454,7 @@ static cudaError_t fill(const char* call, void* to, int value, size_t bytes, con
         return refuse(call, cudaErrorInvalidValue,
                       "it gets " + name_of_variable(to) + ": cudaGetSymbolAddress() gives that");
     if (!in_bounds(to, bytes, false)) return refuse_bytes(call, bytes, "in", to);
+    check_byte(call, value);
     const DeviceMemoryOpen open;
     streams::copy(call, caller, to, nullptr, bytes, host_waits(to));
     std::memset(to, value, bytes);
