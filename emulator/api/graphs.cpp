@@ -61,9 +61,12 @@ cudaError_t no_graph(const char* call) {
                       : refuse(call, cudaErrorInvalidValue, "there is no graph");
 }
 
+bool in_host_function;
+
 // Invalidates the captures to which `concerned` applies, and returns the error if there are any.
 template <class Concerned>
 cudaError_t invalidate(const Concerned& concerned, cudaError_t error, const char* call = "a call") {
+    if (const cudaError_t refused = captures::permitted(call)) return refused;
     bool any = false, any_valid = false;
     for (Capture& c : all)
         if (concerned(c)) {
@@ -79,7 +82,20 @@ cudaError_t invalidate(const Concerned& concerned, cudaError_t error, const char
 
 }  // namespace
 
+HostFunction::HostFunction(cudaStream_t stream) : scope(stream) { in_host_function = true; }
+HostFunction::~HostFunction() { in_host_function = false; }
+
 namespace captures {
+
+// Source: CUDA runtime API, cudaLaunchHostFunc().
+cudaError_t permitted(const char* call) {
+    return in_host_function
+               ? refuse(
+                     call, cudaErrorNotPermitted,
+                     "a function that a stream calls (cudaLaunchHostFunc, cudaStreamAddCallback) "
+                     "must not call CUDA: it may wait for what waits for it")
+               : cudaSuccess;
+}
 
 cudaError_t host_waits_for(cudaStream_t stream) {
     if (streams::is_default(stream)) return may_use(stream);
@@ -132,6 +148,7 @@ bool captured(cudaStream_t stream) { return capture_of(stream); }
 bool captured(cudaEvent_t event) { return capture_of(event); }
 
 cudaError_t may_use(cudaStream_t stream) {
+    if (const cudaError_t error = captures::permitted("a call")) return error;
     return streams::is_default(stream) ? invalidate(blocks_default, cudaErrorStreamCaptureImplicit)
                                        : cudaSuccess;
 }

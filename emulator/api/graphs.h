@@ -11,6 +11,7 @@ namespace captures {
 
 // Each of these returns the error of a call that captures rule out, which invalidates them, or
 // cudaSuccess.
+cudaError_t permitted(const char* call);  // or made by a function that a stream calls
 cudaError_t host_waits_for(cudaStream_t stream);
 cudaError_t host_waits_for(cudaEvent_t event);
 cudaError_t host_waits_for_all();

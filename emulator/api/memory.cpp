@@ -127,7 +127,8 @@ bool host_waits(const void* pointer) {
 // The error because of which no copy and no fill can start, or cudaSuccess. Where the call names no
 // stream it is in the default stream.
 cudaError_t may_start() {
-    const cudaError_t error = streams::in_a_stream() ? cudaSuccess : may_use(nullptr);
+    const cudaError_t error =
+        streams::in_a_stream() ? captures::permitted("a copy or a fill") : may_use(nullptr);
     return error ? error : launch_error();
 }
 

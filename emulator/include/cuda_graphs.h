@@ -34,6 +34,12 @@ struct InStream {
                       bool async = true);
     ~InStream();
 };
+// While one of these exists, a function of the host runs in a stream, and must not call CUDA.
+struct HostFunction {
+    InStream scope;  // the places of its calls are its own
+    explicit HostFunction(cudaStream_t stream);
+    ~HostFunction();
+};
 template <class Call>
 struct Captured : CUgraphNode_st {
     Call call;

@@ -292,6 +292,7 @@ inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback
     // A callback cannot be captured: it invalidates the capture, as waiting for the stream does.
     if (emulator::captured(stream)) return cudaStreamSynchronize(stream);
     const auto called = [=] {
+        const emulator::HostFunction scope(stream);
         call(stream, cudaSuccess, data);
         return cudaSuccess;
     };
@@ -301,6 +302,7 @@ using cudaHostFn_t = void (*)(void*);
 inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t call, void* data,
                                       EMULATOR_SITE) {
     const auto called = [=] {
+        const emulator::HostFunction scope(stream);
         call(data);
         return cudaSuccess;
     };
