@@ -491,8 +491,10 @@ cudaError_t emulator::call_library(const char* name, const std::vector<Region>& 
     for (const Region& r : regions)
         if (!r.writes && r.bytes()) report_unwritten(name, r);
     work();
-    for (const Region& r : regions)
+    for (const Region& r : regions) {
+        if (r.writes && r.bytes()) find_allocation(address_value(r.begin))->of_library = true;
         for (size_t row = 0; r.writes && row < r.rows; ++row)
             written::mark_all(static_cast<const char*>(r.begin) + row * r.pitch, r.width);
+    }
     return cudaSuccess;
 }

@@ -168,9 +168,11 @@ void report(const Operation& then, trace::Kind kind_then, uint16_t site_then, tr
         (programmatic
              ? ", with programmatic stream serialization, may begin before " + then.where() +
                    " has ended: cudaGridDependencySynchronize() is missing before the access)"
-             : " and " + then.where() +
-                   " are in two streams, and nothing orders them: cudaStreamWaitEvent() or a "
-                   "synchronisation is missing)"));
+             : " and " + then.where() + " are in two streams, and nothing orders them: " +
+                   (then.name.find("cublas") == 0 || now.name.find("cublas") == 0
+                        ? "cublasSetStream(), "
+                        : "") +
+                   "cudaStreamWaitEvent() or a synchronisation is missing)"));
 }
 
 // Reports the earlier copies that conflict with the current access.

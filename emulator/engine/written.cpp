@@ -224,7 +224,8 @@ void host_reads(const void* pointer, size_t bytes, const void* pc) {
             " of the " + std::to_string(b.bytes) + " bytes that " + b.call + place_of(b) +
             " copied, the first at byte " + std::to_string(b.first) + " of " +
             (array ? describe(*array) : "memory that is freed now") +
-            (b.first ? " (does the grid cover it?)" : "") + parts_written(b));
+            (b.first && !(array && array->of_library) ? " (does the grid cover it?)" : "") +
+            parts_written(b));
         return;
     }
 }

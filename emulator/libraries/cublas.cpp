@@ -158,6 +158,19 @@ void compute(const Product& p, const Scales& scale, const void* A, const void* B
         }
 }
 
+// Whether two of the matrices of a strided batch have an element in common. They may lie side by
+// side, each in other rows of the same columns.
+bool overlap(const Layout& l, int count) {
+    if (l.matrix.pointers || l.inner == 0) return false;
+    const size_t ld = size_t(l.matrix.ld), stride = size_t(std::abs(l.matrix.stride));
+    for (size_t i = 1; i < size_t(count); ++i) {
+        const size_t columns = i * stride / ld, rest = i * stride % ld;
+        if (columns >= l.outer) return false;
+        if (rest < l.inner || (columns + 1 < l.outer && rest + l.inner > ld)) return true;
+    }
+    return false;
+}
+
 // The place of each product's matrix.
 std::vector<char*> places(const Matrix& matrix, int count) {
     std::vector<char*> all(count);
@@ -266,6 +279,10 @@ cublasStatus_t multiply(cudaStream_t stream, bool on_host, const Product& p, con
                                " lies in device memory, but the pointer mode is the host's");
     }
     if (p.m == 0 || p.n == 0 || p.count == 0) return CUBLAS_STATUS_SUCCESS;
+    if (const Layout d(p.D, p.m, p.n); overlap(d, p.count))  // the result is undefined
+        report_and_print(at(p.call, file, line) + ": the matrices " + p.D.name +
+                         " of the batch overlap: their stride is " + std::to_string(p.D.stride) +
+                         " elements, and each takes " + std::to_string(d.outer * p.D.ld));
     const Scales host = on_host ? scales(p) : Scales{};
     const cudaError_t error = in_stream(
         stream, [=] { return run(p, on_host ? &host : nullptr); }, file, line);
