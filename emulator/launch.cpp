@@ -6,6 +6,7 @@
 
 #include "emulator/api/arguments.h"
 #include "emulator/api/errors.h"
+#include "emulator/api/graphs.h"
 #include "emulator/api/kernels.h"
 #include "emulator/api/limits.h"
 #include "emulator/api/streams.h"
@@ -73,6 +74,7 @@ void launch(const Launch& launch, void (*thread)(void*), void* argument) {
         return fail("a kernel launches a kernel: the emulator cannot run dynamic parallelism");
     if (summary::repeated(launch) || !launch_fits(launch)) return;
     kernels_launched::note(launch);
+    captures::note_launch(short_path(launch.file) + ":" + std::to_string(launch.line));
     // Never destroyed, because a launch may still come when the program ends.
     static const Hooks& hooks = *new Hooks(all_hooks());
     const DeviceMemoryOpen open;

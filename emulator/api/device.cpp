@@ -13,6 +13,7 @@
 #include "emulator/engine/device_memory.h"
 #include "emulator/engine/run.h"
 #include "emulator/engine/settings.h"
+#include "emulator/trace/report.h"
 
 namespace {
 
@@ -177,6 +178,11 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) 
                                         (event == begin ? "first" : "second") +
                                         " event, and a GPU may not have come to it: "
                                         "cudaEventSynchronize() is missing");
+    if (const std::string launch = emulator::streams::launch_beside(begin, end); !launch.empty())
+        emulator::report_note("cudaEventElapsedTime" + emulator::place_of_runtime_call(),
+                              "the launch at " + launch +
+                                  " is in another stream than the two events, which do not wait "
+                                  "for it: the time is not that of the kernel");
     *ms = std::chrono::duration<float, std::milli>(end->at - begin->at).count();
     return cudaSuccess;
 }

@@ -14,6 +14,7 @@
 
 #include "emulator/api/errors.h"
 #include "emulator/api/streams.h"
+#include "emulator/trace/report.h"
 
 struct CUgraph_st {
     std::vector<std::shared_ptr<CUgraphNode_st>> nodes;
@@ -135,6 +136,14 @@ cudaError_t wait(cudaStream_t stream, cudaEvent_t event) {
     const Before& before = of_event->events[event];
     of_event->streams[stream].insert(before.begin(), before.end());  // the stream may join only now
     return cudaSuccess;
+}
+
+// Beside a capture of blocking streams the default stream can't be used, and may_use() has said so.
+void note_launch(const std::string& place) {
+    if (!streams::in_default_stream() || all.empty()) return;
+    report_note("the launch at " + place + " is not captured",
+                "it is in the default stream, while another stream is captured. It runs once, and "
+                "no launch of the graph repeats it; was the stream forgotten in its <<<...>>>?");
 }
 
 void forget(cudaEvent_t event) {

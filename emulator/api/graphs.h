@@ -1,6 +1,8 @@
 // Streams that are captured into a graph, and what a program must not do meanwhile.
 #pragma once
 
+#include <string>
+
 #include "emulator/include/cuda_runtime_api.h"
 
 namespace emulator {
@@ -19,6 +21,8 @@ cudaError_t record(cudaEvent_t event, cudaStream_t stream);
 // A call that is not put into a stream and that a graph would not repeat, such as cudaMalloc().
 cudaError_t unsafe_call(const char* call);
 cudaError_t wait(cudaStream_t stream, cudaEvent_t event);  // one of the two is captured
+
+void note_launch(const std::string& place);  // one that is carried out, and so not captured
 
 void forget(cudaEvent_t event);
 void forget();  // all captures

@@ -76,7 +76,12 @@ const Operation* prerequisite = nullptr;
 using KnownByStream = std::map<cudaStream_t, Known>;
 // What each stream's next operation comes after, with the stream's own last one.
 KnownByStream& known = *new KnownByStream;
-std::map<cudaEvent_t, Known>& events = *new std::map<cudaEvent_t, Known>;
+struct Recorded : Known {
+    uint64_t launches = 0;  // so far
+    std::string last_launch;
+};
+std::map<cudaEvent_t, Recorded>& events = *new std::map<cudaEvent_t, Recorded>;
+Recorded& launched = *new Recorded;  // so far
 Known& host = *new Known;
 std::vector<cudaStream_t>& non_blocking = *new std::vector<cudaStream_t>;
 cudaStream_t current = nullptr;
@@ -305,6 +310,7 @@ bool is_default(cudaStream_t stream) { return !stream || stream == cudaStreamLeg
 bool is_blocking(cudaStream_t stream) {
     return std::find(non_blocking.begin(), non_blocking.end(), stream) == non_blocking.end();
 }
+bool in_default_stream() { return is_default(current); }
 bool in_a_stream() { return has_stream; }
 std::string place_in_stream() { return current_place; }
 
@@ -375,6 +381,8 @@ void begin_launch(const Launch& launch) {
     begin("launch");
     now.place = short_path(launch.file) + ":" + std::to_string(launch.line);
     now.launch = true;
+    ++launched.launches;
+    launched.last_launch = now.place;
     const auto is_before = [](const Operation& o) {
         return o.launch && o.stream == now.stream && o.number + 1 == now.number;
     };
@@ -394,7 +402,15 @@ void end_launch() {
     keep(now);
 }
 
-void record(cudaEvent_t event, cudaStream_t stream) { events[event] = all_of(stream); }
+void record(cudaEvent_t event, cudaStream_t stream) {
+    Recorded& recorded = events[event] = launched;
+    static_cast<Known&>(recorded) = all_of(stream);
+}
+std::string launch_beside(cudaEvent_t begin, cudaEvent_t end) {
+    const Recorded &before = events[begin], &after = events[end];
+    const bool none = static_cast<const Known&>(before) == static_cast<const Known&>(after);
+    return none && before.launches < after.launches ? after.last_launch : "";
+}
 void wait(cudaStream_t stream, cudaEvent_t event) {
     join(known[is_default(stream) ? nullptr : stream], events[event]);
 }

@@ -28,6 +28,7 @@ namespace emulator::streams {
 
 bool is_default(cudaStream_t stream);
 bool is_blocking(cudaStream_t stream);  // not created with cudaStreamNonBlocking
+bool in_default_stream();  // the current call is there
 bool in_a_stream();  // whether the current call names its stream
 std::string place_in_stream();  // "mine.cu:31" of that call, or ""
 // A copy, or a fill (from is null), as the next operation of the current stream. caller: the return
@@ -49,6 +50,9 @@ void wait(cudaStream_t stream, cudaEvent_t event);
 void host_waits_for(cudaStream_t stream);
 void host_waits_for(cudaEvent_t event);
 bool host_has_waited_for(cudaEvent_t event);
+// "mine.cu:31", of the last launch between two calls that have recorded these events, if all the
+// launches between them are in other streams, which neither event waits for; else "".
+std::string launch_beside(cudaEvent_t begin, cudaEvent_t end);
 void host_waits_for_all();
 void forget(cudaEvent_t event);
 void forget();  // all operations so far
