@@ -11,6 +11,7 @@
 #include "emulator/api/memory.h"
 #include "emulator/api/streams.h"
 #include "emulator/engine/device_memory.h"
+#include "emulator/engine/kernel_heap.h"
 #include "emulator/engine/run.h"
 #include "emulator/engine/settings.h"
 #include "emulator/trace/report.h"
@@ -51,6 +52,19 @@ cudaError_t cudaDeviceDisablePeerAccess(int) {
     return emulator::set_last_error(cudaErrorPeerAccessNotEnabled);
 }
 
+// By cudaLimit: those of a GPU before they are set.
+static constexpr size_t kUsualLimits[] = {1024, 1 << 20, emulator::kernel_heap::kUsualLimit};
+static size_t limits[] = {kUsualLimits[0], kUsualLimits[1], kUsualLimits[2]};
+cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
+    *value = limits[limit];
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
+    limits[limit] = value;
+    if (limit == cudaLimitMallocHeapSize) emulator::kernel_heap::limit = value;
+    return cudaSuccess;
+}
+
 cudaError_t cudaDeviceReset() {
     emulator::free_all_memory();
     emulator::set_last_error(cudaSuccess);
@@ -58,6 +72,9 @@ cudaError_t cudaDeviceReset() {
     emulator::captures::forget();
     emulator::streams::forget();
     emulator::add_device_variables();
+    for (const cudaLimit limit :
+         {cudaLimitStackSize, cudaLimitPrintfFifoSize, cudaLimitMallocHeapSize})
+        cudaDeviceSetLimit(limit, kUsualLimits[limit]);
     return cudaSuccess;
 }
 

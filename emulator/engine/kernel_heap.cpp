@@ -13,8 +13,12 @@
 #include "emulator/trace/address.h"
 #include "emulator/trace/heap.h"
 #include "emulator/trace/lines.h"
+#include "emulator/trace/report.h"
 
 namespace emulator::kernel_heap {
+
+size_t limit = kUsualLimit;
+
 namespace {
 
 // By address. What the emulator itself allocates while it works for a thread may be among them.
@@ -35,11 +39,21 @@ bool on_a_threads_stack() {
 }
 bool kernel_runs() { return traced ? in_kernel : threads[current_thread].in_kernel; }
 
+size_t allocated;  // bytes, of the blocks that are not freed
+
 void note_malloc(void* block, size_t bytes) {
     if (busy || !run.running || !on_a_threads_stack() || !kernel_runs()) return;
     const Busy now;
     const auto begin = address_value(block);
     blocks[begin] = {begin, begin + bytes, false, 0};
+    allocated += bytes;
+    if (allocated <= limit) return;
+    report_note("malloc() or new in " + kernel_name(),
+                "at least " + std::to_string(allocated) +
+                    " bytes are allocated by kernels at once, and a GPU's heap for them has " +
+                    std::to_string(limit) +
+                    ": there it returns a null pointer. cudaDeviceSetLimit("
+                    "cudaLimitMallocHeapSize, bytes) before the first launch makes it larger");
 }
 
 // Returns whether the block stays for now.
@@ -56,6 +70,7 @@ bool keep_freed(void* block, const void* caller) {
         return true;
     }
     const Busy now;
+    allocated -= b.end - b.begin;
     if (!kernel_runs()) {
         blocks.erase(found);
         return false;

@@ -7,6 +7,11 @@
 
 namespace emulator::kernel_heap {
 
+// What kernels may have allocated at once, in bytes. More is noted, and not refused. Source: CUDA
+// programming guide, "Dynamic Global Memory Allocation and Operations".
+constexpr size_t kUsualLimit = 8 << 20;
+extern size_t limit;  // cudaDeviceSetLimit(cudaLimitMallocHeapSize) sets it
+
 // Whether these bytes lie in one block that a kernel has allocated, and that is not freed.
 bool holds(uintptr_t address, size_t bytes);
 

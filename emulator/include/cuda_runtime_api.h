@@ -279,13 +279,8 @@ inline cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
 }
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
 cudaError_t cudaDeviceDisablePeerAccess(int peer);
-// CUDA's defaults, whatever cudaDeviceSetLimit() has set.
-inline cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
-    *value = limit == cudaLimitStackSize        ? 1 << 10
-             : limit == cudaLimitPrintfFifoSize ? 1 << 20
-                                                : 8 << 20;
-    return cudaSuccess;
-}
+cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit);
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value);  // of the heap alone it is looked at
 using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void*);
 inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void* data,
                                          unsigned, EMULATOR_SITE) {
@@ -393,7 +388,6 @@ EMULATOR_IGNORED(cudaFuncSetCacheConfig)
 EMULATOR_IGNORED(cudaFuncSetSharedMemConfig)
 EMULATOR_IGNORED(cudaDeviceSetCacheConfig)
 EMULATOR_IGNORED(cudaDeviceSetSharedMemConfig)
-EMULATOR_IGNORED(cudaDeviceSetLimit)
 EMULATOR_IGNORED(cudaSetDeviceFlags)
 EMULATOR_IGNORED(cudaProfilerStart)
 EMULATOR_IGNORED(cudaProfilerStop)
