@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
 
 namespace emulator {
@@ -84,6 +85,13 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
     if (known > 1) std::copy_n(strides, known - 1, m.strides);
     if (const std::string why = why_refused(m, rank, element_strides); !why.empty())
         return refuse(why);
+    const uint64_t row = m.dims[0] * m.element_bytes;
+    for (int i = 1; i < m.rank; ++i)
+        if (m.dims[i] > 1 && m.strides[i - 1] < row)
+            report_note("cuTensorMapEncodeTiled" + place_of_host(),
+                        "rows overlap: globalStrides[" + std::to_string(i - 1) + "] is " +
+                            std::to_string(m.strides[i - 1]) + ", and a row, globalDim[0], has " +
+                            std::to_string(row) + " bytes; globalStrides is in bytes");
     *map = CUtensorMap{};
     std::memcpy(map, &m, sizeof m);
     return CUDA_SUCCESS;
