@@ -128,9 +128,15 @@ bool launch_fits(const Launch& launch) {
         return refuse("asks for " + size(grid) +
                           " blocks; a grid has 1 x 1 x 1 up to 2147483647 x 65535 x 65535",
                       cudaErrorInvalidConfiguration);
+    const uint64_t blocks_asked = uint64_t(grid.x) * grid.y * grid.z;
+    const std::string exchanged =
+        blocks_asked >= 32 && blocks_asked <= kMaxBlockThreads && grid.z <= 64
+            ? ": exchanged, " + size(block) + " blocks of " + size(grid) +
+                  " threads would fit (<<<blocks, threads>>>)"
+            : "";
     if (threads == 0 || threads > kMaxBlockThreads || block.z > 64)
         return refuse("asks for blocks of " + size(block) +
-                          " threads; a block has 1 to 1024, at most 64 along z",
+                          " threads; a block has 1 to 1024, at most 64 along z" + exchanged,
                       cudaErrorInvalidConfiguration);
     const auto arrays = [&](const std::string& before) {  // " (As 32768, Bs 32768)"
         std::string all;
