@@ -99,7 +99,8 @@ def edits(text, code, elsewhere):
     for m in LAUNCHED.finditer(code):
         yield m.start(1), len(m[1]), " " * len(m[1])
     for m in DEVICE.finditer(code):
-        is_variable = not re.search(r"\boperator\b|\breturn\b", m["what"])
+        declared = re.split("[;{}]", code[:m.start()])[-1] + m["what"]
+        is_variable = not re.search(r"\boperator\b|\breturn\b|\b__managed__\b", declared)
         if is_variable and ("*" in m["what"] or not re.search(r"\bconst", m["what"])):
             yield m.start(), len(m[0]), "EMULATOR_DEVICE"
     for m in re.finditer(r"\bint\s+main\s*\(", code):
@@ -195,6 +196,8 @@ def edits(text, code, elsewhere):
         for i, (at, argument) in enumerate(parts(code, begin)):  # a null pointer keeps its type
             if argument == "NULL" or i < len(takes) and "*" in takes[i] and argument in ("0", "{}"):
                 yield at, len(argument), "nullptr"
+            elif code[at] == "{":
+                raise Refused(at, "a launch's argument in braces without a type (write: T{...})")
         yield name, 0, "emulator::Kernel(EMULATOR_KERNEL("
         yield m.start(), 3, "), "
         yield close, 3, ")"

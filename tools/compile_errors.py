@@ -11,7 +11,8 @@ import programs
 ERROR = re.compile(r"(\S[^:\n(]*)(?::(\d+):(?:(\d+):)?|\((\d+)\):) (?:fatal )?error: (.*)|"
                    r"(.*): undefined reference to (.*)")
 REQUIRED = re.compile(r"((\S[^:\n]*):(\d+):(\d+)): +required from here")
-LACKING = re.compile(r"'((?:cuda|cu[A-Z]|CU[a-z]|CUDA_|CUBLAS_|__|atomic|make_|curand|cublas)\w*)' "
+LACKING = re.compile(r"'((?:cuda|cu[A-Z]|CU[a-z]|CUDA_|CUBLAS_|__|atomic|make_|curand|cublas)\w*|"
+                     r"h2?(?:exp|log|sin|cos|sqrt|rsqrt|rcp|trunc|floor|ceil|rint|tanh)(?:2|10)?)' "
                      r"(?:was not|has not|does not|is not a)|"
                      r"'(\w+)' is not a member of '(?:cg|cooperative_groups|cuda)\b")
 

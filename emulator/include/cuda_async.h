@@ -215,3 +215,7 @@ struct atomic : atomic_ref<T, scope> {
 inline void atomic_thread_fence(memory_order, thread_scope = thread_scope_system) { __threadfence(); }
 }  // namespace cuda
 // clang-format on
+
+namespace cuda::std {  // cuda::std::memory_order_relaxed: as in cuda_std.h
+using namespace ::std;
+}

@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <new>
 #include <tuple>
 #include <type_traits>
 #include <typeinfo>

@@ -67,6 +67,7 @@ REWRITTEN = [
      "void CLUSTER_DIMS(2) __launch_bounds__(8) k() {EMULATOR_BOUNDS(8);EMULATOR_CLUSTER(2);}"),
     ("__device__ int a; __device__ float b[f(2)][3] = {}; static __device__ T<int> c[2], *d;",
      "EMULATOR_DEVICE int a; EMULATOR_DEVICE float b[f(2)][3] = {}; static EMULATOR_DEVICE T<int> c[2], *d;"),
+    ("__device__ __managed__ int a[2]; __managed__ __device__ int b; __device__ static __managed__ T c;",) * 2,
     (f"__device__ std::tuple<{'int, ' * 40}int> many();",) * 2,  # takes no time that grows with their powers
     ("__global__ void k(int n, T<a, b>* p, float* q); k<<<1, 1>>>(0, 0, {});",
      "__global__ void k(int n, T<a, b>* p, float* q); ~k), 1, 1)(0, nullptr, nullptr);"),
@@ -152,6 +153,7 @@ REFUSED = [
     ("asm(\"{\\n.reg .pred p; // bar\\n\"\n \"L: @p wmma.load.a.sync {%0}, [%1], 4;}\" : \"=r\"(a) : \"l\"(b));", 1,
      "inline PTX wmma.load.a.sync"),
     ("#define PTX(...) \\\n  asm(__VA_ARGS__)", 2, "an asm statement that is a macro's arguments as a whole"),
+    ("k<<<1, 1>>>(\n{a, 2}, b);", 2, "a launch's argument in braces without a type (write: T{...})"),
     ('asm("mov.u32 %[a], 1;" : [a] "=r"(x));', 1, "an asm statement with names of operands, which nvcc refuses"),
     ("int x;\n#include <cuda/warp>\n", 2, "<cuda/warp>"),
     *[(f"#include <{header}>\n", 1, f"<{header}>") for header in (
