@@ -317,7 +317,8 @@ int main(int argc, char** argv) {
     facts.stored_elements = stored_with_copies;
     for (const Config& config : kConfigs)
         facts.configs.push_back({config.name(), config.tiling.m * config.tiling.cluster_m,
-                                 config.tiling.n * config.tiling.cluster_n, kTileK});
+                                 config.tiling.n * config.tiling.cluster_n,
+                                 kTileK * config.tiling.split_k});
     facts.chosen = [](int M, int N, int K) { return best_config(M, N, K).name(); };
     return run_stage(launch_matmul, facts, argc, argv);
 }
