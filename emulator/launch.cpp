@@ -74,7 +74,7 @@ void launch(const Launch& launch, void (*thread)(void*), void* argument) {
         return fail("a kernel launches a kernel: the emulator cannot run dynamic parallelism");
     if (summary::repeated(launch) || !launch_fits(launch)) return;
     kernels_launched::note(launch);
-    captures::note_launch(short_path(launch.file) + ":" + std::to_string(launch.line));
+    captures::note_launch(short_place(launch.file, launch.line));
     // Never destroyed, because a launch may still come when the program ends.
     static const Hooks& hooks = *new Hooks(all_hooks());
     const DeviceMemoryOpen open;

@@ -359,8 +359,8 @@ uint64_t emulator::hash(uint64_t before, const void* bytes, size_t count) {
 extern "C" void __assert_fail(const char* assertion, const char* file, unsigned line,
                               const char* function) noexcept {
     using namespace emulator;
-    const std::string text = short_path(file) + ":" + std::to_string(line) + " says assert(" +
-                             assertion + "), but that is false";
+    const std::string text =
+        short_place(file, line) + " says assert(" + assertion + "), but that is false";
     if (run.running)
         fail("assert: " + text + " (" + block_name() + ", " + thread_name(current_thread) + ")",
              cudaErrorAssert);

@@ -61,8 +61,6 @@ void for_each_address(const void* bytes, uintptr_t to, size_t count, const Use& 
     }
 }
 
-std::string place_of(const Launch& launch) { return site_name({launch.file, launch.line, 0}); }
-
 // Kernels have stored this address in memory that the host may read itself.
 bool in_managed_memory(uintptr_t function) {
     const DeviceMemoryOpen open;
@@ -140,7 +138,7 @@ void check_function(const Launch& launch, const void* pointer) {
     const Symbol* const function = find_symbol(address);
     if (!function || functions.count(address) || in_managed_memory(address)) return;
     const std::string name = short_name(*function);
-    report_once("the launch at " + place_of(launch) +
+    report_once("the launch at " + short_place(launch.file, launch.line) +
                     " passes to the kernel the host's address of " + name +
                     "(), which is not its address on the device: copy that with "
                     "cudaMemcpyFromSymbol() from a __device__ variable that holds " +
@@ -151,7 +149,8 @@ void check_function(const Launch& launch, const void* pointer) {
 void report_virtual_argument(const Launch& launch, const char* type) {
     char* const name = abi::__cxa_demangle(type, nullptr, nullptr, nullptr);
     report_once(
-        "the launch at " + place_of(launch) + " passes to the kernel a " + (name ? name : type) +
+        "the launch at " + short_place(launch.file, launch.line) + " passes to the kernel a " +
+            (name ? name : type) +
             ", which has virtual functions: the table of these is the host's. The kernel must "
             "construct the object",
         launch.name);
@@ -161,8 +160,7 @@ void report_virtual_argument(const Launch& launch, const char* type) {
 void note_restrict(const char* file, int line, const char* names, const void* both) {
     if (restricted.pointer) return;
     const EmulatorsWork work;
-    restricted = {reinterpret_cast<uintptr_t>(both), short_path(file) + ":" + std::to_string(line),
-                  names};
+    restricted = {reinterpret_cast<uintptr_t>(both), short_place(file, line), names};
 }
 
 namespace arguments {

@@ -12,8 +12,7 @@ namespace emulator {
 
 bool take_attributes(const LaunchConfig& launch, LaunchAttributes& taken) {
     const auto refuse = [&](const std::string& what) {
-        report_and_print("the launch at " + short_path(launch.file) + ":" +
-                         std::to_string(launch.line) + " " + what);
+        report_and_print("the launch at " + short_place(launch.file, launch.line) + " " + what);
         written::note_failed_launch();
         set_last_error(cudaErrorNotSupported);
         return false;

@@ -64,7 +64,7 @@ static size_t allowed_dynamic_shared(const void* kernel) {
 
 cudaError_t allow_dynamic_shared(const void* kernel, int bytes, const char* file, int line) {
     if (bytes < 0 || size_t(bytes) + static_shared(kernel) > kShared) {
-        refused[kernel] = {bytes, short_path(file) + ":" + std::to_string(line)};
+        refused[kernel] = {bytes, short_place(file, line)};
         return set_last_error(cudaErrorInvalidValue);
     }
     refused.erase(kernel);
@@ -111,8 +111,8 @@ cudaFuncAttributes attributes_of(const void* kernel) {
 
 bool launch_fits(const Launch& launch) {
     const auto refuse = [&](const std::string& what, cudaError_t error) {
-        const std::string problem = "the launch at " + short_path(launch.file) + ":" +
-                                    std::to_string(launch.line) + " " + what;
+        const std::string problem =
+            "the launch at " + short_place(launch.file, launch.line) + " " + what;
         report_and_print(problem);
         written::note_failed_launch();
         set_last_error(error);

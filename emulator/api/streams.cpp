@@ -296,7 +296,7 @@ InStream::InStream(cudaStream_t stream, const char* file, int line, bool async)
     : before(current), within(has_stream) {
     current = stream;
     has_stream = async;
-    current_place = file ? short_path(file) + ":" + std::to_string(line) : "";
+    current_place = file ? short_place(file, line) : "";
 }
 InStream::~InStream() {
     current = before;
@@ -379,7 +379,7 @@ void call_library(const char* name, const std::vector<Region>& regions) {
 
 void begin_launch(const Launch& launch) {
     begin("launch");
-    now.place = short_path(launch.file) + ":" + std::to_string(launch.line);
+    now.place = short_place(launch.file, launch.line);
     now.launch = true;
     ++launched.launches;
     launched.last_launch = now.place;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "emulator/api/errors.h"
-#include "emulator/engine/names.h"
 #include "emulator/engine/sections.h"
 #include "emulator/include/cuda_runtime.h"
 #include "emulator/trace/lines.h"
@@ -61,7 +60,7 @@ void note_addresses(const void* bytes, size_t count) {
 void check_pointer(const Launch& launch, const void* pointer) {
     if (!is_name_of_variable(pointer)) return;
     const std::string name = short_name(*find_symbol(reinterpret_cast<uintptr_t>(pointer)));
-    report_once("the launch at " + site_name({launch.file, launch.line, 0}) +
+    report_once("the launch at " + short_place(launch.file, launch.line) +
                     " passes to the kernel " + name_of_variable(pointer) +
                     ": cudaGetSymbolAddress(&pointer, " + name +
                     ") gives the address, or the kernel itself uses " + name,
@@ -82,7 +81,7 @@ cudaError_t find_variable(const void* symbol, size_t offset, size_t bytes, void*
     const size_t size = size_of_variable(symbol);
     if (size && offset <= size && bytes <= size - offset) return cudaSuccess;
     report_and_print(
-        std::string(call) + " at " + short_path(file) + ":" + std::to_string(line) +
+        std::string(call) + " at " + short_place(file, line) +
         (size ? ": " + std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
                     " exceed the variable's " + std::to_string(size)
               : ": takes a __device__ or __constant__ variable, not its address or name"));

@@ -16,9 +16,7 @@ bool same_site(const Call& a, const Call& b) {
            (a.file == b.file || (a.file && b.file && std::strcmp(a.file, b.file) == 0));
 }
 
-std::string site_name(const Call& site) {
-    return short_path(site.file) + ":" + std::to_string(site.line);
-}
+std::string site_name(const Call& site) { return short_place(site.file, site.line); }
 
 std::string block_name() { return "block " + index_name(builtins.block, run.grid); }
 

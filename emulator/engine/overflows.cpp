@@ -11,7 +11,7 @@ namespace emulator {
 
 static Overflow noted[kMaxThreads];
 
-std::string Overflow::place() const { return short_path(file) + ":" + std::to_string(line); }
+std::string Overflow::place() const { return short_place(file, line); }
 
 std::string Overflow::described() const {
     return std::to_string(left) + " " + sign + " " + std::to_string(right) + " does not fit in " +

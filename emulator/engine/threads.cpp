@@ -98,8 +98,8 @@ void fail(const std::string& problem, cudaError_t error) {
 
 void misuse_by(unsigned thread, const std::string& what, const char* file, int line,
                const std::string& hint) {
-    fail(what + " at " + short_path(file) + ":" + std::to_string(line) + " (" + block_name() +
-         ", " + thread_name(thread) + ")" + (hint.empty() ? "" : ": " + hint));
+    fail(what + " at " + short_place(file, line) + " (" + block_name() + ", " +
+         thread_name(thread) + ")" + (hint.empty() ? "" : ": " + hint));
 }
 
 void misuse(const std::string& what, const char* file, int line) {

@@ -17,7 +17,7 @@ namespace {
 struct SourceLocation {
     const char* file;
     uint32_t line, column;
-    std::string name() const { return emulator::short_path(file) + ":" + std::to_string(line); }
+    std::string name() const { return emulator::short_place(file, line); }
 };
 struct TypeMismatchData {
     SourceLocation at;

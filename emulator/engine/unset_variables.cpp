@@ -40,8 +40,8 @@ void check_accumulators(const std::string& instruction, const void* accumulators
                         const char* file, int line) {
     const auto* const first = static_cast<const unsigned char*>(accumulators);
     if (!std::all_of(first, first + bytes, [](unsigned char byte) { return byte == 0xfe; })) return;
-    report_once("uninitialised variable: " + instruction + " at " + short_path(file) + ":" +
-                    std::to_string(line) + " adds to accumulators that were never set",
+    report_once("uninitialised variable: " + instruction + " at " + short_place(file, line) +
+                    " adds to accumulators that were never set",
                 block_name() + ", " + thread_name(current_thread));
 }
 

@@ -53,7 +53,7 @@ void* in_rank(void* pointer, unsigned rank, const char* name, const char* file, 
                file, line);
     if (running_threads(rank) == 0)  // here its memory is still there
         report_once(std::string(name) + ": the block of rank " + std::to_string(rank) +
-                        " has left its cluster at " + site_name({file, line, 0}),
+                        " has left its cluster at " + short_place(file, line),
                     block_name() + ", " + thread_name(current_thread));
     if (rank != rank_of(current_thread))
         last_access[rank][current_thread] = {name, {file, line, 0}, 0, clocks::now(current_thread)};

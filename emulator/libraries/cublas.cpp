@@ -78,7 +78,7 @@ struct Layout {
 };
 
 std::string at(const char* call, const char* file, int line) {
-    return std::string(call) + " at " + short_path(file) + ":" + std::to_string(line);
+    return std::string(call) + " at " + short_place(file, line);
 }
 
 const char* c_type(cudaDataType type) {

@@ -25,8 +25,7 @@ std::set<curandGenerator_t>& generators = *new std::set<curandGenerator_t>;
 
 curandStatus_t refuse(const char* call, const char* file, int line, curandStatus_t status,
                       const std::string& why) {
-    report_and_print(std::string(call) + " at " + short_path(file) + ":" + std::to_string(line) +
-                     " fails: " + why);
+    report_and_print(std::string(call) + " at " + short_place(file, line) + " fails: " + why);
     return status;
 }
 

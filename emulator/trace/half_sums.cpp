@@ -42,7 +42,7 @@ void note_overflow() {
 
 void note_additions(const char* file, int line, uint64_t all, uint64_t lost) {
     of_type[0].all += all;
-    if (lost) of_type[0].by_tensor_cores[short_path(file) + ":" + std::to_string(line)] += lost;
+    if (lost) of_type[0].by_tensor_cores[short_place(file, line)] += lost;
 }
 
 namespace half_sums {

@@ -116,6 +116,10 @@ std::string short_path(const std::string& path) {
     return name;
 }
 
+std::string short_place(const char* file, int line) {
+    return short_path(file) + ":" + std::to_string(line);
+}
+
 std::string source_line(const std::string& place) {
     const std::string line = whole_line(place);
     const size_t first = line.find_first_not_of(' '), last = line.find_last_not_of(" \r");

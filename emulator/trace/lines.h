@@ -10,6 +10,7 @@ namespace emulator {
 // The name of a file in reports: its last folder and its name or, if the environment has
 // EMULATOR_FOLDER, its path without that folder.
 std::string short_path(const std::string& path);
+std::string short_place(const char* file, int line);  // "mine.cu:31"
 // The source line of each return address, from the debug info; "" where there is none.
 std::vector<std::string> find_lines(const std::vector<uintptr_t>& return_addresses);
 // The same, and the line of each call that was inlined, from the inside out.

@@ -229,7 +229,7 @@ void call(unsigned thread, const char* name, const char* file, int line) {
     uint32_t& times = warp_of(thread).executed[instruction].times[thread % 32];
     Event& e = event_of(thread, instruction, times++);
     e.call = name;
-    e.where = short_path(file) + ":" + std::to_string(line);
+    e.where = short_place(file, line);
 }
 
 size_t note(const std::string& text) {

@@ -105,7 +105,7 @@ std::string same_memory(const std::string& first, const std::string& second) {
 bool record_extern(const char* name, const char* file, int line) {
     const bool known = std::any_of(externs().begin(), externs().end(),
                                    [&](const Extern& e) { return e.name == name; });
-    if (!known) externs().push_back({name, short_path(file) + ":" + std::to_string(line)});
+    if (!known) externs().push_back({name, short_place(file, line)});
     shared_names::several_externs = externs().size() > 1;
     return true;
 }

@@ -258,9 +258,8 @@ void check_cp_async(const void* to, const void* from, int bytes, int valid, cons
     if (is_shared(from)) refuse("the source is not in global memory");
     const auto address = reinterpret_cast<uintptr_t>(from);
     if (!find_allocation(address))
-        refuse_access(current_thread,
-                      "out of bounds: " + short_path(file) + ":" + std::to_string(line) + " reads",
-                      valid, describe_address(address, valid), cudaErrorIllegalAddress);
+        refuse_access(current_thread, "out of bounds: " + short_place(file, line) + " reads", valid,
+                      describe_address(address, valid), cudaErrorIllegalAddress);
 }
 
 void check_red(const void* to, const char* file, int line) {
