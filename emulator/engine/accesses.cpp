@@ -94,10 +94,9 @@ std::string distance(uintptr_t address, int width, uintptr_t begin, uintptr_t en
 [[gnu::noinline]] void refuse(unsigned thread, int width, Kind kind, uintptr_t pc,
                               const std::string& head, const std::string& where,
                               cudaError_t error) {
-    std::string line = find_lines({pc})[0];
-    if (line.empty()) line = "an unknown line";
-    refuse_access(thread, head + line + (kind == trace::kRead ? " reads" : " writes"), width, where,
-                  error);
+    refuse_access(thread,
+                  head + line_or_unknown(pc) + (kind == trace::kRead ? " reads" : " writes"), width,
+                  where, error);
 }
 
 // Returns the region of an access. An access that is out of bounds or misaligned ends the launch.

@@ -8,6 +8,7 @@
 #include "emulator/engine/names.h"
 #include "emulator/engine/run.h"
 #include "emulator/include/curand_kernel.h"
+#include "emulator/trace/address.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
 #include "emulator/trace/tracing.h"
@@ -41,10 +42,6 @@ uint64_t number_of_thread() {
            current_thread % run.block_threads;
 }
 
-std::string line_of(const void* pc) {
-    const std::string line = find_lines({reinterpret_cast<uintptr_t>(pc)})[0];
-    return line.empty() ? "an unknown line" : line;
-}
 std::string described(const Philox& state) {
     return "(seed " + std::to_string(state.seed) + ", sequence " + std::to_string(state.sequence) +
            ", offset " + std::to_string(state.position) + ")";
@@ -65,13 +62,15 @@ void note_draw(const Philox& state, uint32_t initialised, const void* pc) {
     }
     const Drawn before = std::exchange(found->second, now);
     if (before.launch == now.launch && before.thread != now.thread)
-        report_note(line_of(pc) + " draws the same random numbers in several threads",
+        report_note(line_or_unknown(address_value(pc)) +
+                        " draws the same random numbers in several threads",
                     block_name() + ", " + thread_name(current_thread) +
                         " begins where another thread has begun " + described(state) +
                         ": pass curand_init() another sequence in each thread of the grid");
     if (before.launch != now.launch && before.initialised == now.initialised)
         report_note(
-            line_of(pc) + " draws random numbers that an earlier launch has drawn",
+            line_or_unknown(address_value(pc)) +
+                " draws random numbers that an earlier launch has drawn",
             block_name() + ", " + thread_name(current_thread) + " begins at the same place " +
                 described(state) +
                 ": store the state in device memory again when the kernel has drawn from it");

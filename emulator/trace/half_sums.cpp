@@ -54,21 +54,20 @@ std::vector<std::string> notes() {
         const auto add = [&](const std::string& where, uint64_t lost) {
             if (lost < kMany || lost < of_type[bfloat16].all / 4) return;
             all.push_back(
-                (where.empty() ? "an unknown line" : where) + ": " + std::to_string(lost) + " of " +
+                where + ": " + std::to_string(lost) + " of " +
                 std::to_string(of_type[bfloat16].all) + " additions changed nothing, because " +
                 (bfloat16 ? "bfloat16 has 8 significant bits" : "half has 11 significant bits") +
                 ": keep the sum in float");
         };
         for (auto& [pc, additions] : of_type[bfloat16].lost) {
             if (additions.still < kMany) continue;
-            if (additions.where.empty()) additions.where = find_lines({pc})[0];
+            if (additions.where.empty()) additions.where = line_or_unknown(pc);
             add(additions.where, additions.still);
         }
         for (const auto& [where, lost] : of_type[bfloat16].by_tensor_cores) add(where, lost);
     }
     for (const auto& [pc, times] : overflows) {
-        const std::string where = find_lines({pc})[0];
-        all.push_back((where.empty() ? "an unknown line" : where) + ": " + std::to_string(times) +
+        all.push_back(line_or_unknown(pc) + ": " + std::to_string(times) +
                       (times == 1 ? " sum is" : " sums are") +
                       " infinite, because half ends at 65504: keep the sum in float");
     }

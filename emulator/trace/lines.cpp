@@ -250,6 +250,11 @@ std::vector<std::string> find_lines(const std::vector<uintptr_t>& return_address
     return lines;
 }
 
+std::string line_or_unknown(uintptr_t return_address) {
+    const std::string line = find_lines({return_address})[0];
+    return line.empty() ? "an unknown line" : line;
+}
+
 std::string place_of_call(uintptr_t return_address) {
     const std::string line = find_lines({return_address})[0];
     return line.empty() ? "" : " at " + line;

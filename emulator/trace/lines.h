@@ -13,7 +13,9 @@ std::string short_path(const std::string& path);
 std::string short_place(const char* file, int line);  // "mine.cu:31"
 // The source line of each return address, from the debug info; "" where there is none.
 std::vector<std::string> find_lines(const std::vector<uintptr_t>& return_addresses);
-// The same, and the line of each call that was inlined, from the inside out.
+// The line of one of them, or "an unknown line".
+std::string line_or_unknown(uintptr_t return_address);
+// The lines, and for each the line of each call that was inlined, from the inside out.
 std::vector<std::vector<std::string>> find_inlined_lines(
     const std::vector<uintptr_t>& return_addresses);
 
