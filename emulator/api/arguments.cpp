@@ -118,6 +118,7 @@ void check_restricted() {
 }  // namespace
 
 void note_objects(const void* bytes, uintptr_t to, size_t count) {
+    if (!compiled_for_tracing) return;  // check_objects() looks only at what was traced
     objects.erase(objects.lower_bound(to), objects.lower_bound(to + count));
     if (!bytes) return;
     for_each_address(bytes, to, count, [](uintptr_t at, uintptr_t word) {

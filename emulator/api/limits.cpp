@@ -128,16 +128,18 @@ bool launch_fits(const Launch& launch) {
         return refuse("asks for " + size(grid) +
                           " blocks; a grid has 1 x 1 x 1 up to 2147483647 x 65535 x 65535",
                       cudaErrorInvalidConfiguration);
-    const uint64_t blocks_asked = uint64_t(grid.x) * grid.y * grid.z;
-    const std::string exchanged =
-        blocks_asked >= 32 && blocks_asked <= kMaxBlockThreads && grid.z <= 64
-            ? ": exchanged, " + size(block) + " blocks of " + size(grid) +
-                  " threads would fit (<<<blocks, threads>>>)"
-            : "";
-    if (threads == 0 || threads > kMaxBlockThreads || block.z > 64)
+    const uint64_t blocks = uint64_t(grid.x) * grid.y * grid.z;
+    if (threads == 0 || threads > kMaxBlockThreads || block.z > 64) {
+        // Nobody means a block of less than a warp, or no block at all.
+        const bool exchanged =
+            threads > 0 && blocks >= 32 && blocks <= kMaxBlockThreads && grid.z <= 64;
         return refuse("asks for blocks of " + size(block) +
-                          " threads; a block has 1 to 1024, at most 64 along z" + exchanged,
+                          " threads; a block has 1 to 1024, at most 64 along z" +
+                          (exchanged ? ": exchanged, " + size(block) + " blocks of " + size(grid) +
+                                           " threads would fit (<<<blocks, threads>>>)"
+                                     : ""),
                       cudaErrorInvalidConfiguration);
+    }
     const auto arrays = [&](const std::string& before) {  // " (As 32768, Bs 32768)"
         std::string all;
         for (const Symbol* s : static_arrays(launch.kernel))
@@ -158,7 +160,6 @@ bool launch_fits(const Launch& launch) {
                           shared_limit_advice(launch),
                       cudaErrorInvalidValue);
     if (!launch.attributes.cooperative) return true;
-    const uint64_t blocks = uint64_t(grid.x) * grid.y * grid.z;
     const size_t shared = static_shared(launch.kernel) + launch.dynamic_shared_bytes;
     const uint64_t most = kSMs * blocks_per_sm(threads, shared);
     if (blocks > most)

@@ -18,6 +18,7 @@
 #include "emulator/include/cuda_runtime.h"
 #include "emulator/trace/report.h"
 #include "emulator/trace/sites.h"
+#include "emulator/trace/tracing.h"
 
 namespace emulator {
 namespace {
@@ -84,6 +85,7 @@ void note_elements(const void* pointer, Element element) {
 namespace nans {
 
 void note_given(const void* bytes, size_t count) {
+    if (!compiled_for_tracing) return;  // find() looks only at what was traced
     for (const Type& type : kTypes)
         if (bool& found = given[&type - kTypes]; !found) found = count_nans(type, bytes, count);
 }
