@@ -51,24 +51,25 @@ __global__ void product(const Word<T>* a, const Word<T>* b, int ld, const S* c, 
     store_matrix_sync(d, fd, ldc, layout);
 }
 
-// A product that is added to an accumulator that only some calls set.
+// Products of ones with 1/16, added to what the accumulators begin with, if they are set.
 template <class Sum>
-__global__ void add_once(bool set, Sum* d) {
+__global__ void add_ones(int products, bool set, float begin, Sum* d) {
     fragment<matrix_a, 16, 16, 16, half, row_major> a;
     fragment<matrix_b, 16, 16, 16, half, row_major> b;
     fragment<accumulator, 16, 16, 16, Sum> sum;
     fill_fragment(a, 1.0f);
-    fill_fragment(b, 1.0f);
-    if (set) fill_fragment(sum, 0.0f);
-    mma_sync(sum, a, b, sum);  // @add
+    fill_fragment(b, 0.0625f);
+    if (set) fill_fragment(sum, begin);
+    for (int i = 0; i < products; ++i) mma_sync(sum, a, b, sum);  // @add
     store_matrix_sync(d, sum, 16, mem_row_major);
 }
+
 template <class Sum>
 void expect_never_set() {
     Device<Sum> d(256);
-    add_once<<<1, 32>>>(true, d.data);
+    add_ones<<<1, 32>>>(1, true, 0, d.data);
     expect_silence();
-    add_once<<<1, 32>>>(false, d.data);
+    add_ones<<<1, 32>>>(1, false, 0, d.data);
     expect_some({"mma_sync at @add adds to accumulators that were never set"});
 }
 TEST_F(Wmma, AccumulatorsThatWereNeverSet) {
@@ -76,23 +77,11 @@ TEST_F(Wmma, AccumulatorsThatWereNeverSet) {
     expect_never_set<half>();
 }
 
-// 64 products of ones with 1/16, added to what the accumulators begin with.
-template <class Sum>
-__global__ void add_ones(float begin, Sum* d) {
-    fragment<matrix_a, 16, 16, 16, half, row_major> a;
-    fragment<matrix_b, 16, 16, 16, half, row_major> b;
-    fragment<accumulator, 16, 16, 16, Sum> sum;
-    fill_fragment(a, 1.0f);
-    fill_fragment(b, 0.0625f);
-    fill_fragment(sum, begin);
-    for (int i = 0; i < 64; ++i) mma_sync(sum, a, b, sum);
-    store_matrix_sync(d, sum, 16, mem_row_major);
-}
 template <class Sum>
 size_t notes_of_ones(float begin) {
     emulator::reset_counts();
     Device<Sum> d(256);
-    add_ones<<<1, 32>>>(begin, d.data);
+    add_ones<<<1, 32>>>(64, true, begin, d.data);
     const size_t notes = emulator::counts().notes.size();
     expect_silence();
     return notes;
