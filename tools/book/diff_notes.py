@@ -135,7 +135,7 @@ def parts(old, new, noted=True):
 
 
 def above(old, new):
-    """{line of the output of diff -u, from 0: the note on the hunk that begins there}, for a step and its forerunner."""
+    """{line of the output of diff -u, from 0: the note on the hunk that begins there}, in a step's diff."""
     every = [part for block in parts(old, new) for part in block if part.note]
     return {next(line.at for line in part.lines if line.mark != " "): part.note for part in every}
 
