@@ -171,6 +171,27 @@ void add_swapped(Layouts& layouts, const char* name, bool of_rows, int rows, int
     }
 }
 
+// The height of WMMA's fragments, in elements of M or of K.
+constexpr int kFragmentRows[] = {8, 16, 32};
+
+// Each fragment begins where it should, and its rows have another distance: the leading dimension
+// that load_matrix_sync() gets.
+std::string said_of_rows(const char* name, int rows, const std::string& distance,
+                         const char* right) {
+    return format(
+        "within each %d rows of %s the distance from row to row is %s, not %s: is the "
+        "leading dimension %s, where %s is due?",
+        rows, name, distance.c_str(), right, distance.c_str(), right);
+}
+void add_fragments(Layouts& layouts, const char* name, int cols, Shape s, const char* right) {
+    for (const int rows : kFragmentRows)
+        for (const int length : std::set<int>{s.M, s.N, s.K})
+            layouts.push_back(
+                {said_of_rows(name, rows, names_of(s, length), right), [=](int row, int col) {
+                     return long(row - row % rows) * cols + long(row % rows) * length + col;
+                 }});
+}
+
 // A (M x K) or B (K x N).
 Layouts layouts_of_operand(const char* name, int rows, int cols, Shape s) {
     const char* const right = name[0] == 'A' ? "K" : "N";
@@ -185,6 +206,7 @@ Layouts layouts_of_operand(const char* name, int rows, int cols, Shape s) {
                                   name, it.c_str(), right),
                            [=](int row, int col) { return long(col) * length + row; }});
     }
+    add_fragments(layouts, name, cols, s, right);
     add_blocks(layouts, name, rows, cols);
     // Of the rows of A it would be the same as of C's, and of the rows of B as of A's columns.
     if (name[0] == 'A') add_swapped(layouts, name, false, rows, cols);
@@ -244,6 +266,26 @@ void add_layouts(Hypotheses& all, const Wrong& x) {
         return Layout{"", [=](int row, int col) { return long(col) * length + row; }};
     };
     add("A, B and C are taken as column-major", "ABC", column_major(M), column_major(K), of_c[1]);
+}
+
+// Fragments of C are stored with another distance from row to row than N. Where it is smaller, they
+// overlap, and which of them is the last one to store an element depends on the order of threads.
+void add_fragments_of_result(Hypotheses& all, const Wrong& x) {
+    const Shape s = x.shape;
+    for (const int rows : kFragmentRows)
+        for (const int length : std::set<int>{s.M, s.K}) {
+            const auto predict = [=, &x](int row, int col) {
+                const double stored = x.C[x.at(row, col)];
+                for (int from = 0; from < s.M; ++from) {
+                    const long begin = long(from - from % rows) * s.N + long(from % rows) * length;
+                    const long from_col = long(x.at(row, col)) - begin;
+                    if (from_col >= 0 && from_col < s.N && x.product(from, int(from_col)) == stored)
+                        return stored;
+                }
+                return kUnknown;
+            };
+            all.push_back({said_of_rows("C", rows, names_of(s, length), "N"), "C", predict});
+        }
 }
 
 // x, rounded to so many bits (half has 11, bfloat16 8, TF32 11), which no product here needs more
@@ -456,6 +498,7 @@ std::string cause_of(const Computed& computed, const LinesOf& lines_of) {
             if (!(x.C[x.at(row, col)] == x.product(row, col))) x.mark(row, col);
     Hypotheses all;
     add_layouts(all, x);
+    add_fragments_of_result(all, x);
     add_narrow_sums(all, x);
     add_rounded(all, x);
     add_products(all, x);

@@ -86,6 +86,36 @@ TEST(Causes, Layouts) {
     expect_said("rows i and i + 4 of C are swapped", x.cause());
 }
 
+// WMMA's fragments, of 16 x 16 elements, whose leading dimension is another one of the three.
+TEST(Causes, LeadingDimensions) {
+    Faulty x({48, 80, 64});
+    const auto [M, N, K] = x.shape;
+    const auto place = [](int row, int col, int length, int wrong) {
+        return size_t(row - row % 16) * length + size_t(row % 16) * wrong + col;
+    };
+    x.set([&, N = N, K = K](int row, int col) {
+        double sum = 0;
+        for (int k = 0; k < K; ++k) sum += x.a(row, k) * x.B[place(k, col, N, K)];
+        return sum;
+    });
+    expect_said("of B the distance from row to row is K, not N", x.cause());
+    x.set([&, M = M, N = N, K = K](int row, int col) {
+        double sum = 0;
+        for (int k = 0; k < K; ++k) sum += x.A[place(row, k, K, M)] * x.b(k, col);
+        return sum;
+    });
+    expect_said("of A the distance from row to row is M, not K", x.cause());
+    const Faulty right(x.shape);
+    for (const bool backwards : {false, true}) {  // the order of the stores, which overlap
+        x.set([](int, int) { return unwritten(); });
+        for (int i = 0; i < M * N; ++i) {
+            const int at = backwards ? M * N - 1 - i : i;
+            x.C[place(at / N, at % N, N, K)] = right.C[at];
+        }
+        expect_said("of C the distance from row to row is K, not N", x.cause());
+    }
+}
+
 TEST(Causes, Products) {
     Faulty x(kShape);
     const auto of = [&](const std::function<int(int k)>& times) {

@@ -154,6 +154,30 @@ const MemoryCall& memory_of(const WarpCall& call, int lane) {
     return *static_cast<const MemoryCall*>(call.arguments[lane]);
 }
 
+// Reports the first row (or column, if they are stored column by column) that ends past the array in
+// device memory in which the matrix begins.
+void check_end(const WarpCall& call, const FragmentKind& kind, const MemoryCall& first,
+               bool store) {
+    const Allocation* const array = find_allocation(reinterpret_cast<uintptr_t>(first.matrix));
+    if (!array || only_ends_run()) return;
+    const int rows = kind.operand == 'B' ? kind.k / kind.packed : kind.m;
+    const int cols = kind.operand == 'A' ? kind.k / kind.packed : kind.n;
+    const int bytes = (first.row_major ? cols : rows) * kind.bytes;
+    for (int line = 0; line < (first.row_major ? rows : cols); ++line) {
+        const Position begin = first.row_major ? Position{line, 0} : Position{0, line};
+        const auto address = reinterpret_cast<uintptr_t>(first.address(kind, begin));
+        if (address + bytes > array->end)
+            refuse_access(current_thread / 32 * 32,
+                          "out of bounds: " + short_place(call.file, call.line) +
+                              (store ? " writes" : " reads"),
+                          bytes,
+                          describe_address(address, bytes) + ": " +
+                              (first.row_major ? "row " : "column ") + std::to_string(line) +
+                              " of a fragment whose ldm is " + std::to_string(first.ldm),
+                          cudaErrorIllegalAddress);
+    }
+}
+
 void check_move(const WarpCall& call, const FragmentKind& kind, bool store) {
     const auto refuse = [&](const std::string& what) {
         misuse((store ? "store_matrix_sync: " : "load_matrix_sync: ") + what, call.file, call.line);
@@ -174,6 +198,7 @@ void check_move(const WarpCall& call, const FragmentKind& kind, bool store) {
     if (first.ldm % least)
         refuse("ldm is " + std::to_string(first.ldm) + ", not a multiple of " +
                std::to_string(least));
+    check_end(call, kind, first, store);
 }
 
 // Traces what the hardware accesses, according to nvcc's machine code for sm_75, sm_80 and sm_90. A

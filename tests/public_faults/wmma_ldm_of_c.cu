@@ -1,0 +1,29 @@
+// store_matrix_sync() writes the right tiles in square matrices, and garbage in others.
+// Seen: wrong_product
+// Cause: it gets K as the leading dimension of C, whose rows have N elements.
+// Source: own
+// Says: of C the distance from row to row is K, not N: is the leading dimension K, where N is due?
+#define MULTIPLES 16, 16, 16
+#include <mma.h>
+using namespace nvcuda;
+__global__ void multiply(int N, int K, const half* A, const half* B, float* C) {
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
+    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> sums;
+#ifdef FIXED
+    const int ldc = N;
+#else
+    const int ldc = K;
+#endif
+    wmma::fill_fragment(sums, 0.0f);
+    int row = blockIdx.y * 16, column = blockIdx.x * 16;
+    for (int k = 0; k < K; k += 16) {
+        wmma::load_matrix_sync(a, A + row * K + k, K);
+        wmma::load_matrix_sync(b, B + k * N + column, N);
+        wmma::mma_sync(sums, a, b, sums);
+    }
+    wmma::store_matrix_sync(C + row * N + column, sums, ldc, wmma::mem_row_major);  // <- here
+}
+void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
+    multiply<<<dim3(N / 16, M / 16), 32>>>(N, K, A, B, C);
+}
