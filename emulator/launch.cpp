@@ -10,6 +10,7 @@
 #include "emulator/api/kernels.h"
 #include "emulator/api/limits.h"
 #include "emulator/api/streams.h"
+#include "emulator/engine/counters.h"
 #include "emulator/engine/device_memory.h"
 #include "emulator/engine/hooks.h"
 #include "emulator/engine/launch_loop.h"
@@ -32,7 +33,7 @@ namespace {
 
 Hooks all_hooks() {
     Hooks hooks;
-    hooks.begin_launch = {summary::begin_launch};
+    hooks.begin_launch = {summary::begin_launch, counters::begin_launch};
     hooks.traces_block = summary::looks_at_block;
     hooks.begin_block = {tensor_loads::begin_block,  mbarriers::begin_block,
                          tensor_stores::begin_block, wgmma_state::begin_block,
@@ -52,7 +53,7 @@ Hooks all_hooks() {
                         tensor_stores::fail_block, wgmma_state::fail_block};
     hooks.leave_block = summary::end_block;
     hooks.end_launch = {errors::end_launch, kernels_launched::end_launch, arguments::end_launch,
-                        summary::end_launch};
+                        counters::end_launch, summary::end_launch};
     hooks.check_time = summary::check_time;
     hooks.access_remote = ranks::note_access;
     hooks.access_in_flight = async::access_in_flight;

@@ -4,31 +4,34 @@
 
 #include <time.h>
 
+#include "emulator/include/atomic_values.h"
+
 // ---- Atomics: a thread is never interrupted between barriers, so a plain update is atomic ----
 
 // clang-format off
-#define EMULATOR_ATOMIC(name, trace, result)                                                                                     \
+#define EMULATOR_ATOMIC(name, trace, result, Value)                                                                                     \
     template <class T>                                                                                                       \
     EMULATOR_UNTRACED __attribute__((noinline)) T name(T* address, typename emulator::TypeIdentity<T>::type value) {                 \
         emulator::trace(address, sizeof(T), __builtin_return_address(0));                                                    \
         const T old = *address;                                                                                              \
         *address = result;                                                                                                   \
+        emulator::Value::note(address, old, T(value), __builtin_return_address(0));                                          \
         return old;                                                                                                          \
     }
-#define EMULATOR_TRACED_ATOMICS(name, trace, result)                                                                         \
-    EMULATOR_ATOMIC(name, trace, result) EMULATOR_ATOMIC(name##_block, trace, result)                                        \
-    EMULATOR_ATOMIC(name##_system, trace, result)
-#define EMULATOR_ATOMICS(name, result) EMULATOR_TRACED_ATOMICS(name, trace_atomic, result)
-EMULATOR_ATOMICS(atomicAdd, old + value)
-EMULATOR_ATOMICS(atomicSub, old - value)
-EMULATOR_TRACED_ATOMICS(atomicExch, trace_exchange, value)
-EMULATOR_ATOMICS(atomicMin, value < old ? value : old)
-EMULATOR_ATOMICS(atomicMax, old < value ? value : old)
-EMULATOR_ATOMICS(atomicInc, old >= value ? 0 : old + 1)
-EMULATOR_ATOMICS(atomicDec, old == 0 || old > value ? value : old - 1)
-EMULATOR_ATOMICS(atomicAnd, old & value)
-EMULATOR_ATOMICS(atomicOr, old | value)
-EMULATOR_ATOMICS(atomicXor, old ^ value)
+#define EMULATOR_TRACED_ATOMICS(name, trace, result, Value)                                                                  \
+    EMULATOR_ATOMIC(name, trace, result, Value) EMULATOR_ATOMIC(name##_block, trace, result, Value)                          \
+    EMULATOR_ATOMIC(name##_system, trace, result, Value)
+#define EMULATOR_ATOMICS(name, result, Value) EMULATOR_TRACED_ATOMICS(name, trace_atomic, result, Value)
+EMULATOR_ATOMICS(atomicAdd, old + value, Sum)
+EMULATOR_ATOMICS(atomicSub, old - value, NoValue)
+EMULATOR_TRACED_ATOMICS(atomicExch, trace_exchange, value, NoValue)
+EMULATOR_ATOMICS(atomicMin, value < old ? value : old, NoValue)
+EMULATOR_ATOMICS(atomicMax, old < value ? value : old, NoValue)
+EMULATOR_ATOMICS(atomicInc, old >= value ? 0 : old + 1, Increment)
+EMULATOR_ATOMICS(atomicDec, old == 0 || old > value ? value : old - 1, NoValue)
+EMULATOR_ATOMICS(atomicAnd, old & value, NoValue)
+EMULATOR_ATOMICS(atomicOr, old | value, NoValue)
+EMULATOR_ATOMICS(atomicXor, old ^ value, NoValue)
 #undef EMULATOR_ATOMICS
 #undef EMULATOR_TRACED_ATOMICS
 #undef EMULATOR_ATOMIC
