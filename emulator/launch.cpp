@@ -10,6 +10,7 @@
 #include "emulator/api/kernels.h"
 #include "emulator/api/limits.h"
 #include "emulator/api/streams.h"
+#include "emulator/engine/atomic_floats.h"
 #include "emulator/engine/counters.h"
 #include "emulator/engine/device_memory.h"
 #include "emulator/engine/hooks.h"
@@ -52,8 +53,8 @@ Hooks all_hooks() {
     hooks.fail_block = {async::end_block, tensor_loads::fail_block, mbarriers::fail_block,
                         tensor_stores::fail_block, wgmma_state::fail_block};
     hooks.leave_block = summary::end_block;
-    hooks.end_launch = {errors::end_launch, kernels_launched::end_launch, arguments::end_launch,
-                        counters::end_launch, summary::end_launch};
+    hooks.end_launch = {errors::end_launch,   kernels_launched::end_launch, arguments::end_launch,
+                        counters::end_launch, atomic_floats::end_launch,    summary::end_launch};
     hooks.check_time = summary::check_time;
     hooks.access_remote = ranks::note_access;
     hooks.access_in_flight = async::access_in_flight;

@@ -25,8 +25,8 @@
 EMULATOR_ATOMICS(atomicAdd, old + value, Sum)
 EMULATOR_ATOMICS(atomicSub, old - value, NoValue)
 EMULATOR_TRACED_ATOMICS(atomicExch, trace_exchange, value, NoValue)
-EMULATOR_ATOMICS(atomicMin, value < old ? value : old, NoValue)
-EMULATOR_ATOMICS(atomicMax, old < value ? value : old, NoValue)
+EMULATOR_ATOMICS(atomicMin, value < old ? value : old, Extreme<false>)
+EMULATOR_ATOMICS(atomicMax, old < value ? value : old, Extreme<true>)
 EMULATOR_ATOMICS(atomicInc, old >= value ? 0 : old + 1, Increment)
 EMULATOR_ATOMICS(atomicDec, old == 0 || old > value ? value : old - 1, NoValue)
 EMULATOR_ATOMICS(atomicAnd, old & value, NoValue)
@@ -189,8 +189,8 @@ inline int __dp4a(int a, int b, int c) {
     for (int i = 0; i < 4; ++i) c += int8_t(a >> 8 * i) * int8_t(b >> 8 * i);
     return c;
 }
-inline int __float_as_int(float x) { return __builtin_bit_cast(int, x); }
-inline unsigned __float_as_uint(float x) { return __builtin_bit_cast(unsigned, x); }
+EMULATOR_UNTRACED inline unsigned __float_as_uint(float x) { return emulator::last_float_bits = __builtin_bit_cast(unsigned, x); }
+inline int __float_as_int(float x) { return int(__float_as_uint(x)); }
 inline float __int_as_float(int x) { return __builtin_bit_cast(float, x); }
 inline float __uint_as_float(unsigned x) { return __builtin_bit_cast(float, x); }
 inline long long __double_as_longlong(double x) { return __builtin_bit_cast(long long, x); }
