@@ -16,6 +16,7 @@
 #include "emulator/engine/hooks.h"
 #include "emulator/engine/launch_loop.h"
 #include "emulator/engine/named_barriers.h"
+#include "emulator/engine/printed.h"
 #include "emulator/engine/threads.h"
 #include "emulator/hopper/clusters.h"
 #include "emulator/hopper/mbarriers.h"
@@ -34,7 +35,7 @@ namespace {
 
 Hooks all_hooks() {
     Hooks hooks;
-    hooks.begin_launch = {summary::begin_launch, counters::begin_launch};
+    hooks.begin_launch = {summary::begin_launch, counters::begin_launch, printed::begin_launch};
     hooks.traces_block = summary::looks_at_block;
     hooks.begin_block = {tensor_loads::begin_block,  mbarriers::begin_block,
                          tensor_stores::begin_block, wgmma_state::begin_block,
@@ -54,7 +55,8 @@ Hooks all_hooks() {
                         tensor_stores::fail_block, wgmma_state::fail_block};
     hooks.leave_block = summary::end_block;
     hooks.end_launch = {errors::end_launch,   kernels_launched::end_launch, arguments::end_launch,
-                        counters::end_launch, atomic_floats::end_launch,    summary::end_launch};
+                        counters::end_launch, atomic_floats::end_launch,    printed::end_launch,
+                        summary::end_launch};
     hooks.check_time = summary::check_time;
     hooks.access_remote = ranks::note_access;
     hooks.access_in_flight = async::access_in_flight;

@@ -12,6 +12,7 @@
 #include "emulator/api/streams.h"
 #include "emulator/engine/device_memory.h"
 #include "emulator/engine/kernel_heap.h"
+#include "emulator/engine/printed.h"
 #include "emulator/engine/run.h"
 #include "emulator/engine/settings.h"
 #include "emulator/trace/report.h"
@@ -53,7 +54,8 @@ cudaError_t cudaDeviceDisablePeerAccess(int) {
 }
 
 // By cudaLimit: those of a GPU before they are set.
-static constexpr size_t kUsualLimits[] = {1024, 1 << 20, emulator::kernel_heap::kUsualLimit};
+static constexpr size_t kUsualLimits[] = {1024, emulator::printed::kUsualLimit,
+                                          emulator::kernel_heap::kUsualLimit};
 static size_t limits[] = {kUsualLimits[0], kUsualLimits[1], kUsualLimits[2]};
 cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
     *value = limits[limit];
@@ -62,6 +64,7 @@ cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
     limits[limit] = value;
     if (limit == cudaLimitMallocHeapSize) emulator::kernel_heap::limit = value;
+    if (limit == cudaLimitPrintfFifoSize) emulator::printed::limit = value;
     return cudaSuccess;
 }
 
