@@ -7,6 +7,7 @@
 
 #include "emulator/api/errors.h"
 #include "emulator/api/graphs.h"
+#include "emulator/api/host_clock.h"
 #include "emulator/api/limits.h"
 #include "emulator/api/memory.h"
 #include "emulator/api/streams.h"
@@ -149,6 +150,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 // Replaces the C library's clock(). In a kernel it counts nanoseconds, as clockRate says: otherwise
 // a program that waits for a million cycles would wait for a second.
 extern "C" clock_t clock() noexcept {
+    emulator::note_clock(__builtin_return_address(0));
     const bool in_kernel = emulator::run.running;
     timespec now;
     clock_gettime(in_kernel ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &now);

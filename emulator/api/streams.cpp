@@ -46,6 +46,7 @@ struct Operation {
     std::string place;  // of the call; "": looked up from `caller` when it is needed
     uintptr_t caller = 0;  // the return address of the call
     bool launch = false;
+    uint64_t launches_before = 0;  // of a launch: in all streams
     // Of a copy, or of a library's function: what it reads or writes, of each `pitch` bytes the
     // first `width`.
     uintptr_t begin = 0, end = 0;
@@ -82,6 +83,7 @@ struct Recorded : Known {
 };
 std::map<cudaEvent_t, Recorded>& events = *new std::map<cudaEvent_t, Recorded>;
 Recorded& launched = *new Recorded;  // so far
+uint64_t launch_count;  // of all; a constructor of the program's may ask before main()
 Known& host = *new Known;
 std::vector<cudaStream_t>& non_blocking = *new std::vector<cudaStream_t>;
 cudaStream_t current = nullptr;
@@ -381,6 +383,7 @@ void begin_launch(const Launch& launch) {
     begin("launch");
     now.place = short_place(launch.file, launch.line);
     now.launch = true;
+    now.launches_before = launch_count++;
     ++launched.launches;
     launched.last_launch = now.place;
     const auto is_before = [](const Operation& o) {
@@ -425,6 +428,14 @@ void host_waits_for_all() {
     for (const auto& [stream, operations] : known) join(host, operations);
     earlier.clear();
     look_at_host();
+}
+
+uint64_t launches() { return launch_count; }
+std::string launch_under_way(uint64_t before) {
+    if (launch_count <= before) return "";
+    for (auto o = earlier.rbegin(); o != earlier.rend(); ++o)
+        if (o->launch) return o->launches_before >= before ? o->place : "";
+    return "";
 }
 
 void forget(cudaEvent_t event) { events.erase(event); }

@@ -54,6 +54,10 @@ bool host_has_waited_for(cudaEvent_t event);
 // launches between them are in other streams, which neither event waits for; else "".
 std::string launch_beside(cudaEvent_t begin, cudaEvent_t end);
 void host_waits_for_all();
+uint64_t launches();  // so far
+// "mine.cu:31", of the last launch for which the host has not waited, if at least so many launches
+// came before it; else "".
+std::string launch_under_way(uint64_t before);
 void forget(cudaEvent_t event);
 void forget();  // all operations so far
 

@@ -126,6 +126,13 @@ std::string source_line(const std::string& place) {
     return first == line.npos ? "" : line.substr(first, last + 1 - first);
 }
 
+std::string source_text(const std::string& place) {
+    const auto source = sources().find(without_line(place));
+    if (source == sources().end()) return "";
+    std::ifstream file(source->second);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
 std::string element_ending_at(const std::string& place, size_t column) {
     const std::string line = whole_line(place);
     size_t begin = column;

@@ -28,6 +28,8 @@ std::string place_of_host();
 // The text of the source line at a place that a report names, such as "mine.cu:31"; "" if it is not
 // known.
 std::string source_line(const std::string& place);
+// The text of the file in which that line is; "" if it is not known.
+std::string source_text(const std::string& place);
 // The element of an array whose last bracket is in that column of the line, from 1 on: "t[y][x + 1]". "" if
 // no bracket is there, such as in a macro.
 std::string element_ending_at(const std::string& place, size_t column);
