@@ -16,6 +16,7 @@
 #include "emulator/engine/hooks.h"
 #include "emulator/engine/launch_loop.h"
 #include "emulator/engine/named_barriers.h"
+#include "emulator/engine/partial_warp.h"
 #include "emulator/engine/printed.h"
 #include "emulator/engine/threads.h"
 #include "emulator/hopper/clusters.h"
@@ -48,8 +49,9 @@ Hooks all_hooks() {
     hooks.report_deadlock = {mbarriers::report_deadlock, warps::report_deadlock};
     // Bulk loads complete before their mbarriers are checked.
     hooks.pause_block = {mbarriers::pause_block, async::end_block};
-    hooks.end_block = {async::end_block,         tensor_loads::end_block, mbarriers::end_block,
-                       tensor_stores::end_block, wgmma_state::end_block,  setmaxnreg::end_block};
+    hooks.end_block = {partial_warp::end_block, async::end_block,         tensor_loads::end_block,
+                       mbarriers::end_block,    tensor_stores::end_block, wgmma_state::end_block,
+                       setmaxnreg::end_block};
     // What is in flight is completed now, so that its races are found.
     hooks.fail_block = {async::end_block, tensor_loads::fail_block, mbarriers::fail_block,
                         tensor_stores::fail_block, wgmma_state::fail_block};

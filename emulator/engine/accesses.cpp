@@ -353,6 +353,13 @@ void restore_shared(const SharedMemory& saved) {
     });
 }
 
+void for_each_shared_write(const std::function<void(const races::SharedWrite&)>& use) {
+    for_each_shared([&](uintptr_t from, uintptr_t to) {
+        const Allocation& range = range_of(from);
+        races::for_each_write(range.cells, range.begin, from, to, use);
+    });
+}
+
 void end_interval() {
     if (!traced) return;
     count_pending();

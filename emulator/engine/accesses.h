@@ -1,6 +1,7 @@
 // Accesses of a traced kernel: which memory each of them goes to, and whether it is allowed to.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,10 @@
 #include "emulator/trace/sites.h"
 
 namespace emulator {
+
+namespace races {
+struct SharedWrite;
+}
 
 extern uintptr_t last_traced;  // return address of the last access
 
@@ -37,6 +42,8 @@ void begin_launch();
 void begin_block();
 void end_interval();  // every thread of the block is at the barrier, or has returned
 void end_launch();
+// Calls use() for what this block has written to its shared memory.
+void for_each_shared_write(const std::function<void(const races::SharedWrite&)>& use);
 void forget(Allocation& allocation);
 
 // Notes that the emulator itself accesses up to 16 bytes for a thread, on behalf of the instruction

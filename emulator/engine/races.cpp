@@ -566,6 +566,21 @@ uint16_t last_writer(const Cell* cells, uintptr_t begin, uintptr_t address) {
 uint32_t last_write(const Cell* cells, uintptr_t begin, uintptr_t address) {
     return cells[address / kCellBytes - begin / kCellBytes].clock;
 }
+void for_each_write(const Cell* cells, uintptr_t begin, uintptr_t from, uintptr_t to,
+                    const std::function<void(const SharedWrite&)>& use) {
+    cells -= begin / kCellBytes;
+    for (uintptr_t at = from / kCellBytes * kCellBytes; at < to; at += kCellBytes) {
+        const Cell& cell = cells[at / kCellBytes];
+        if (cell.clock <= state.block_start) continue;
+        SharedWrite write{at, at + kCellBytes, uint16_t(cell.thread), cell.site, false, 0};
+        for (const Group& group : cell.group) {
+            if (group.clock < cell.clock || group.kind() != kRead) continue;
+            write.read = true;
+            if (group.warp == 0) write.reader = group.site;
+        }
+        use(write);
+    }
+}
 uint32_t clock_before_launch() { return state.launch_start; }
 bool accessed_since(uint32_t clock, bool both, const Cell* cells, uintptr_t begin, uintptr_t from,
                     uintptr_t to) {

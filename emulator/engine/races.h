@@ -1,6 +1,8 @@
 // Pairs of accesses that nothing orders.
 #pragma once
 
+#include <functional>
+
 #include "emulator/engine/device_memory.h"
 #include "emulator/trace/sites.h"
 
@@ -22,6 +24,15 @@ uint32_t clock_before_launch();  // accesses of the launch have a later one
 // Whether a cell of [from, to) has been read, or, if `both`, read and written, since that clock.
 bool accessed_since(uint32_t clock, bool both, const Cell* cells, uintptr_t begin, uintptr_t from,
                     uintptr_t to);
+// Two bytes of shared memory that this block has written.
+struct SharedWrite {
+    uintptr_t begin, end;
+    uint16_t thread, site;  // of the last write
+    bool read;  // since then
+    uint16_t reader;  // an instruction by which warp 0 has read them since then, or 0
+};
+void for_each_write(const Cell* cells, uintptr_t begin, uintptr_t from, uintptr_t to,
+                    const std::function<void(const SharedWrite&)>& use);
 // Makes these cells such as if the block's last barrier had come after those writes. Returns what
 // follows the last writer that it has used.
 const uint16_t* restore_writers(Cell* cells, uintptr_t begin, uintptr_t from, uintptr_t to,
