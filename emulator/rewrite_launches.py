@@ -197,7 +197,10 @@ def edits(text, code, elsewhere):
             if argument == "NULL" or i < len(takes) and "*" in takes[i] and argument in ("0", "{}"):
                 yield at, len(argument), "nullptr"
             elif code[at] == "{":
-                raise Refused(at, "a launch's argument in braces without a type (write: T{...})")
+                parameter = i < len(takes) and re.fullmatch(r"(?:const\s+)?([\w:]+)\s+(?:const\s+)?\w+", takes[i])
+                if not parameter or re.search(rf"\b(?:class|typename)\s+{parameter[1]}\b", code):
+                    raise Refused(at, "a launch's argument in braces without a type (write: T{...})")
+                yield at, 0, parameter[1]
         yield name, 0, "emulator::Kernel(EMULATOR_KERNEL("
         yield m.start(), 3, "), "
         yield close, 3, ")"

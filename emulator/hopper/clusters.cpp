@@ -12,6 +12,7 @@
 #include "emulator/hopper/mbarriers.h"
 #include "emulator/hopper/ranks.h"
 #include "emulator/include/common/ptx/hopper.cuh"
+#include "emulator/include/cooperative_groups.h"
 #include "emulator/trace/record.h"
 
 namespace emulator {
@@ -78,6 +79,18 @@ void set_launch_cluster(dim3 size) {
 void* mapa(void* pointer, int rank, const char* file, int line) {
     EmulatorsWork work;
     return in_rank(pointer, unsigned(rank), "mapa", file, line);
+}
+
+dim3 cluster_dims() { return run.cluster; }
+void* shared_of_rank(void* pointer, unsigned rank, const char* file, int line) {
+    EmulatorsWork work;
+    if (run.ranks == 1 && rank == 0) return pointer;
+    return in_rank(pointer, rank, "map_shared_rank", file, line);
+}
+unsigned rank_of_shared(const void* pointer) {
+    if (run.ranks == 1) return 0;
+    return unsigned(size_t(static_cast<const char*>(pointer) - static_cast<char*>(run.shared)) /
+                    run.shared_stride);
 }
 
 int get_sreg_cluster_ctarank() { return int(rank_of(current_thread)); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda_runtime.h"
+#include "hopper_calls.h"
 
 // clang-format off
 namespace emulator {
@@ -18,6 +19,9 @@ void tile_barrier(unsigned size, const char* file, int line);  // of the thread'
 uint64_t* tile_values(unsigned size);  // a word for each of its threads
 bool in_cooperative_launch();
 void grid_sync(const char* file, int line);
+dim3 cluster_dims();
+void* shared_of_rank(void* pointer, unsigned rank, const char* file, int line);  // in that block of the cluster
+unsigned rank_of_shared(const void* pointer);
 }  // namespace emulator
 
 namespace cooperative_groups {
@@ -54,6 +58,44 @@ struct grid_group {
     static dim3 block_index() { return emulator::builtins.block; }
 };
 inline grid_group this_grid() { return {}; }
+
+// The blocks of the cluster, which is one block if the launch has no clusters.
+struct cluster_group {
+    struct arrival_token {};
+    static void sync(EMULATOR_SITE) {
+        barrier_arrive(file, line);
+        barrier_wait(file, line);
+    }
+    static arrival_token barrier_arrive(EMULATOR_SITE) {
+        emulator::barrier_cluster_arrive(false, file, line);
+        return {};
+    }
+    static void barrier_wait(EMULATOR_SITE) { emulator::barrier_cluster_wait(file, line); }
+    static void barrier_wait(arrival_token&&, EMULATOR_SITE) { emulator::barrier_cluster_wait(file, line); }
+    static dim3 dim_blocks() { return emulator::cluster_dims(); }
+    static unsigned num_blocks() {
+        const dim3 dims = dim_blocks();
+        return dims.x * dims.y * dims.z;
+    }
+    static unsigned block_rank() { return unsigned(emulator::get_sreg_cluster_ctarank()); }
+    static dim3 block_index() {
+        const dim3 dims = dim_blocks();
+        const uint3 block = emulator::builtins.block;
+        return {block.x % dims.x, block.y % dims.y, block.z % dims.z};
+    }
+    static dim3 dim_threads() {
+        const dim3 dims = dim_blocks(), block = emulator::builtins.block_dim;
+        return {dims.x * block.x, dims.y * block.y, dims.z * block.z};
+    }
+    static unsigned thread_rank() { return block_rank() * emulator::threads_of_block() + emulator::rank_in_block(); }
+    static unsigned num_threads() { return num_blocks() * emulator::threads_of_block(); }
+    static unsigned size() { return num_threads(); }
+    template <class T> static T* map_shared_rank(T* pointer, int rank, EMULATOR_SITE) {
+        return static_cast<T*>(emulator::shared_of_rank(const_cast<void*>(static_cast<const volatile void*>(pointer)), unsigned(rank), file, line));
+    }
+    static unsigned query_shared_rank(const void* pointer) { return emulator::rank_of_shared(pointer); }
+};
+inline cluster_group this_cluster() { return {}; }
 
 // Lanes of a warp: a tile, or those that are active.
 struct lanes {

@@ -242,6 +242,61 @@ inline cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream
     return emulator::in_stream(
         stream, [=] { return cudaMemset(to, value, bytes); }, file, line);
 }
+// ---- Three dimensions: slices of rows, of which each begins `pitch` bytes after the one before ----
+
+struct cudaExtent {  // width: in bytes
+    size_t width, height, depth;
+};
+struct cudaPos {  // x: in bytes
+    size_t x, y, z;
+};
+struct cudaPitchedPtr {  // a slice has ysize rows
+    void* ptr;
+    size_t pitch, xsize, ysize;
+};
+struct cudaMemcpy3DParms {  // from memory to memory: the emulator has no cudaArray
+    cudaPos srcPos;
+    cudaPitchedPtr srcPtr;
+    cudaPos dstPos;
+    cudaPitchedPtr dstPtr;
+    cudaExtent extent;
+    cudaMemcpyKind kind;
+};
+inline cudaExtent make_cudaExtent(size_t width, size_t height, size_t depth) {
+    return {width, height, depth};
+}
+inline cudaPos make_cudaPos(size_t x, size_t y, size_t z) { return {x, y, z}; }
+inline cudaPitchedPtr make_cudaPitchedPtr(void* pointer, size_t pitch, size_t xsize, size_t ysize) {
+    return {pointer, pitch, xsize, ysize};
+}
+EMULATOR_INLINE cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
+    *pointer = {nullptr, 0, extent.width, extent.height};
+    return cudaMallocPitch(&pointer->ptr, &pointer->pitch, extent.width,
+                           extent.height * extent.depth);
+}
+EMULATOR_INLINE cudaError_t cudaMemset3D(cudaPitchedPtr pointer, int value, cudaExtent extent) {
+    cudaError_t error = cudaSuccess;
+    for (size_t z = 0; z < extent.depth && !error; ++z)
+        error = cudaMemset2D(static_cast<char*>(pointer.ptr) + z * pointer.ysize * pointer.pitch,
+                             pointer.pitch, value, extent.width, extent.height);
+    return error;
+}
+EMULATOR_INLINE cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* copy) {
+    const auto at = [](const cudaPitchedPtr& p, const cudaPos& pos, size_t z) {
+        return static_cast<char*>(p.ptr) + ((pos.z + z) * p.ysize + pos.y) * p.pitch + pos.x;
+    };
+    cudaError_t error = cudaSuccess;
+    for (size_t z = 0; z < copy->extent.depth && !error; ++z)
+        error = cudaMemcpy2D(at(copy->dstPtr, copy->dstPos, z), copy->dstPtr.pitch,
+                             at(copy->srcPtr, copy->srcPos, z), copy->srcPtr.pitch,
+                             copy->extent.width, copy->extent.height, copy->kind);
+    return error;
+}
+inline cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* copy, cudaStream_t stream = nullptr,
+                                     EMULATOR_SITE) {
+    return emulator::in_stream(
+        stream, [copy = *copy] { return cudaMemcpy3D(&copy); }, file, line);
+}
 inline cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) {
     return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice);
 }

@@ -1,4 +1,6 @@
 // Clusters and named barriers, traced: what they compute, and what is reported.
+#include <cooperative_groups.h>
+
 #include "common/ptx/hopper.cuh"
 #include "device.h"
 #include "tensor_map.h"
@@ -471,6 +473,53 @@ TEST_F(Clusters, Shapes) {
     each<<<4, 384>>>(out.data);
     EXPECT_EQ(global_stores()[3], 4 * 384 * sizeof(int));
     expect_silence();
+}
+
+// ---- Cooperative groups --------------------------------------------------------------------------
+
+// Each block passes its rank on to the next block of its cluster, and lists what the group says.
+template <class Group>
+__device__ void describe(Group cluster, unsigned* own, unsigned* out) {
+    const unsigned next = (cluster.block_rank() + 1) % cluster.num_blocks();
+    const unsigned block = blockIdx.x + gridDim.x * blockIdx.y;
+    if (threadIdx.x == 0) *cluster.map_shared_rank(own, int(next)) = cluster.block_rank();
+    auto token = cluster.barrier_arrive();
+    cluster.barrier_wait(std::move(token));
+    const dim3 index = cluster.block_index(), dims = cluster.dim_blocks();
+    const unsigned values[] = {*own,
+                               cluster.block_rank(),
+                               cluster.num_blocks(),
+                               cluster.thread_rank(),
+                               cluster.num_threads(),
+                               10 * index.x + index.y,
+                               10 * dims.x + dims.y,
+                               cluster.dim_threads().x,
+                               cluster.query_shared_rank(cluster.map_shared_rank(own, int(next)))};
+    if (threadIdx.x == 1)
+        for (unsigned i = 0; i < 9; ++i) out[9 * block + i] = values[i];
+    cluster.sync();
+}
+__global__ void __cluster_dims__(2, 2, 1) describe_cluster(unsigned* out) {
+    __shared__ unsigned own;
+    describe(cooperative_groups::this_cluster(), &own, out);
+}
+__global__ void describe_block(unsigned* out) {
+    __shared__ unsigned own;
+    describe(cooperative_groups::this_cluster(), &own, out);
+}
+
+TEST_F(Clusters, CooperativeGroups) {
+    Device<unsigned> out(9 * 8);
+    describe_cluster<<<dim3(4, 2), 32>>>(out.data);
+    expect_silence();
+    const std::vector<unsigned> all = out.host();
+    const std::vector<unsigned> last(all.end() - 9, all.end());  // rank 3 of the second cluster
+    EXPECT_EQ(last, (std::vector<unsigned>{2, 3, 4, 97, 128, 11, 22, 64, 0}));
+    describe_block<<<2, 64>>>(out.data);
+    expect_silence();
+    const std::vector<unsigned> of_blocks = out.host();
+    const std::vector<unsigned> second(of_blocks.begin() + 9, of_blocks.begin() + 18);
+    EXPECT_EQ(second, (std::vector<unsigned>{0, 0, 1, 1, 64, 0, 11, 64, 0}));
 }
 
 }  // namespace

@@ -15,6 +15,8 @@ REWRITER = EMULATOR / "rewrite_launches.py"
 REWRITTEN = [
     ("k<<<g, b>>>(1, x);", "~k), g, b)(1, x);"),
     ("k<<<g, b, 4 * n, stream>>>();", "~k), g, b, 4 * n, stream)();"),
+    ("__global__ void k(const A::B b, int n) {}\nvoid f() { k<<<1, 1>>>({1, n}, {2}); }",
+     "__global__ void k(const A::B b, int n) {}\nvoid f() { ~k), 1, 1)(A::B{1, n}, int{2}); }"),
     ("f(); k <<< g, b >>> (x);", "f(); ~k ),  g, b ) (x);"),
     ("matmul<true, 4><<<g, b>>>(x);", "~matmul<true, 4>), g, b)(x);"),
     ("a::b<T<int>>::c<(x >> 2), (a > b), 1 << 3><<<g, b>>>(x);",
@@ -154,6 +156,8 @@ REFUSED = [
      "inline PTX wmma.load.a.sync"),
     ("#define PTX(...) \\\n  asm(__VA_ARGS__)", 2, "an asm statement that is a macro's arguments as a whole"),
     ("k<<<1, 1>>>(\n{a, 2}, b);", 2, "a launch's argument in braces without a type (write: T{...})"),
+    ("template <class S> __global__ void k(S s) {}\nvoid f() { k<S><<<1, 1>>>({1}); }", 2,
+     "a launch's argument in braces without a type (write: T{...})"),
     ('asm("mov.u32 %[a], 1;" : [a] "=r"(x));', 1, "an asm statement with names of operands, which nvcc refuses"),
     ("int x;\n#include <cuda/warp>\n", 2, "<cuda/warp>"),
     *[(f"#include <{header}>\n", 1, f"<{header}>") for header in (
