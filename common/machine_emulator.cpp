@@ -210,10 +210,12 @@ void Machine::begin_counting(const Product& product) {
     const int in = product.in_bytes, out = product.out_bytes;
     emulator::record_next_launch(
         {{"A", product.A, M, K, in}, {"B", product.B, K, N, in}, {"C", product.C, M, N, out}},
-        [file = options_.record](const std::string& text) { write_whole(file, text); });
+        [file = options_.record](const std::string& text) { write_whole(file, text); },
+        "matmul");  // a stage may launch another kernel before the product
 }
 
 void Machine::end_counting() {
+    emulator::record_next_launch({}, nullptr);
     emulator::set_tracing(false);  // on reals the kernel makes the same accesses
     allocated_ = allocated();
 }

@@ -105,15 +105,16 @@ struct Launched {
 std::vector<Launched> kernels();
 
 // Records the requests of each warp in the first and the last block of the next launch, in order,
-// and passes them to `to` as text. See REFERENCE.md, "A record of a launch". For traced programs
-// only.
+// and passes them to `to` as text. If it is not a launch of `kernel`, a name without template
+// arguments, the next launch of that kernel is recorded and passed on, too, unless there is another
+// call before it. See REFERENCE.md, "A record of a launch". For traced programs only.
 struct RecordedMatrix {  // row-major
     const char* name;
     const void* data;
     int rows, cols, bytes;  // of an element
 };
 void record_next_launch(const std::vector<RecordedMatrix>& matrices,
-                        std::function<void(const std::string&)> to);
+                        std::function<void(const std::string&)> to, const std::string& kernel = "");
 
 // How many wavefronts a warp's request to shared memory takes; see REFERENCE.md for the rule. Each
 // lane that is set in `active` reads or writes `width` bytes at address[lane]. A pure function.

@@ -120,7 +120,6 @@ def test_files_are_whole(tmp_path):
 BAD = (
     ("99", "'99' 01"), ("04/7", "'04/7' 04/1"), ("\x1b[31m", "01"), ("--csv mine.cu", "--csv mine.cu already"),
     ("--csv missing/out.csv", "--csv missing/out.csv directory"), ("view 03 --html mine.cu", "--html mine.cu already"),
-    ("view 14", "14_fp32_accuracy product"),
     ("ablation --csv mine.cu", "already"), ("all --against EMPTY", "--against results"), ("all FILE", "FILE folder"),
     ("compare FULL EMPTY", "'EMPTY' results"), ("new x.cu --from 04/7", "04/matmul"), ("test -j abc", "-j abc"))
 

@@ -46,7 +46,7 @@ def test_kernels(shown):
         (TENSOR, (64, 128, 104)), ("10_async_mma", (128, 256, 40)), (RING, (64, 128, 40))))]
     page = shown(*records, width=880)
     for at, record in enumerate(records):
-        cut = record["name"].startswith("13_stream_k")
+        cut = record["name"].startswith(("13_stream_k", "14_fp32_accuracy"))  # 14 multiplies what registers hold
         wrong, told = ask(page, f"checks.kernel(views[{at}], {str(cut).lower()})")
         assert wrong == [], record["name"]
         pairs = zip(record["captions"], told, strict=True)

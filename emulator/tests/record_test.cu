@@ -155,6 +155,25 @@ TEST_F(Record, HasTheFirstAndTheLastBlocksEventsInEachLanesOrder) {
     EXPECT_EQ(events, "block 0" + each + "block 2" + each) << text;
 }
 
+template <int value>
+__global__ void store(int* data) {
+    *data = value;
+}
+
+TEST_F(Record, IsOfTheFirstLaunchAndThenOfTheKernelThatIsAskedFor) {
+    Device<int> data(288, 0);
+    std::string kernels;
+    emulator::record_next_launch(
+        {},
+        [&](const std::string& record) { kernels += record.substr(0, record.find('\n')) + ";"; },
+        "store");
+    branches<<<1, 32>>>(data.data);
+    branches<<<1, 32>>>(data.data);
+    store<1><<<1, 1>>>(data.data);
+    store<2><<<1, 1>>>(data.data);
+    EXPECT_EQ(kernels, "kernel,branches;kernel,store<1>;");
+}
+
 __global__ void products(float* to) {
     __shared__ __align__(32) half A[16][16];
     for (int i = threadIdx.x; i < 256; i += 32) A[i / 16][i % 16] = __float2half(0);

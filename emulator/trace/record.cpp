@@ -64,6 +64,8 @@ struct Block {
 };
 
 std::function<void(const std::string&)> receiver;  // empty: nothing is recorded
+std::string wanted_kernel;  // empty: any
+bool passed_on;  // a launch of another kernel
 std::vector<RecordedMatrix> matrices;
 std::list<Block> blocks;
 
@@ -177,9 +179,11 @@ std::string text_of_launch(const std::string& kernel) {
 }  // namespace
 
 void record_next_launch(const std::vector<RecordedMatrix>& recorded,
-                        std::function<void(const std::string&)> to) {
+                        std::function<void(const std::string&)> to, const std::string& kernel) {
     matrices = recorded;
     receiver = std::move(to);
+    wanted_kernel = kernel;
+    passed_on = false;
 }
 
 namespace record {
@@ -255,7 +259,10 @@ void end_interval() {
 }
 
 void end_launch(const std::string& kernel) {
-    std::exchange(receiver, nullptr)(text_of_launch(kernel));
+    const bool last = wanted_kernel.empty() || kernel.substr(0, kernel.find('<')) == wanted_kernel;
+    if (last || !passed_on) receiver(text_of_launch(kernel));
+    passed_on = true;
+    if (last) receiver = nullptr;
 }
 
 }  // namespace record

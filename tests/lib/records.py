@@ -4,7 +4,7 @@ import functools
 import view
 from support import ROOT, program
 
-# Those whose records a page explains. That of 14 has the first kernel that a launch runs, which splits A.
+# Those whose records a page explains.
 STAGES = sorted(path.parent.name for path in ROOT.glob("[0-9][0-9]_*/view.txt"))
 
 

@@ -35,9 +35,6 @@ def run(words):
         if not found:
             refuse("view: ", word, [each.source for each in listed(*LADDER)])
         chosen.append(found[-1])  # a chapter stands for its last step
-    for each in chosen:
-        if not isinstance(each, UserKernel) and not view.captions(each.name):
-            fail(2, f"view: {each.name} has none: its first launch, which a view shows, is not the product")
     captions = len(view.captions(chosen[0].name))
     if given.caption is not None and given.caption not in map(str, range(1, captions + 1)):
         fail(2, f"view: --caption '{given.caption}': {chosen[0].name} has {captions}; takes a whole number from 1 to "
