@@ -57,9 +57,6 @@ extern "C" {
 void __tsan_init() { emulator::compiled_for_tracing = emulator::traced = true; }
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
-void __tsan_vptr_update(void**, void*) {}
-void __tsan_vptr_read(void**) {}
-
 #define READ_WRITE(bytes, prefix, aligned, polls)                      \
     void __tsan_##prefix##read##bytes(void* p) {                       \
         if (in_kernel) note_compiled(p, bytes, kRead, HERE, aligned);  \
@@ -80,6 +77,16 @@ READ_WRITES(2)
 READ_WRITES(4)
 READ_WRITES(8)
 READ_WRITES(16)
+
+// An object's pointer to its class's virtual functions, which its constructor stores.
+void __tsan_vptr_update(void** p, void*) {
+    if (in_kernel) note_compiled(p, sizeof *p, kWrite, HERE, true);
+    else host_call(p, sizeof *p, kWrite, false, HERE);
+}
+void __tsan_vptr_read(void** p) {
+    if (in_kernel) note_compiled(p, sizeof *p, kRead, HERE, true);
+    else host_call(p, sizeof *p, kRead, false, HERE);
+}
 
 void __tsan_read_range(void* p, size_t bytes) { access_range(p, bytes, kRead, HERE); }
 void __tsan_write_range(void* p, size_t bytes) { access_range(p, bytes, kWrite, HERE); }
