@@ -244,10 +244,6 @@ void print(int code, void*) {
 }
 }  // namespace
 
-void print_now() {
-    if (printed_at_exit()) print(1, nullptr);
-}
-
 bool repeated(const Launch& launch) {
     if (!printed_at_exit()) return false;
     link_summary();
@@ -365,6 +361,5 @@ extern "C" void __assert_fail(const char* assertion, const char* file, unsigned 
         fail("assert: " + text + " (" + block_name() + ", " + thread_name(current_thread) + ")",
              cudaErrorAssert);
     std::fprintf(stderr, "%s in %s\n", text.c_str(), function);
-    summary::print_now();
     std::abort();
 }

@@ -9,7 +9,6 @@ namespace emulator::summary {
 // device memory twice.
 bool repeated(const Launch& launch);
 void begin_launch();
-void print_now();  // for a program that does not end by exit()
 bool looks_at_block();  // whether it is worth tracing: of a long launch only some are
 void end_block();
 void check_time();  // within a block: it may have been traced for long enough

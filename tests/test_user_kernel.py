@@ -196,6 +196,13 @@ def test_any_mutated(own):
     assert run.returncode == 1 and not [said for *_, said in MISTAKES if said not in output], output
 
 
+@pytest.mark.parametrize("end", ("if (cudaGetLastError()) std::abort();", "assert(cudaGetLastError() == cudaSuccess);",
+                                 "if (cudaGetLastError()) throw 1;"), ids=("abort", "assert", "throw"))
+def test_report_of_a_program_that_aborts(own, end):
+    run = own(mutated(mutated(MIN, "s[t] = t;", "s[t + 64] = t;"), "cudaFree(out);", end))
+    assert run.returncode and run.stdout.count("out of bounds: ") == 1, run.stdout + run.stderr
+
+
 def test_overflow(own):
     """In a stage an integer that overflows is an error. In any other program it wraps, as in a hash."""
     hashed = mutated(BARE, "__shared__ float As", "if ((M * 1103515245 ^ K) == 3) return;\n    __shared__ float As")

@@ -167,7 +167,7 @@ void crashed(int signal, siginfo_t* info, void* context) {
         end_program("host code" + host_place(program_counter(context)) +
                     " accesses device memory, which only kernels can: "
                     "pass them the pointer, or call cudaMemcpy or cudaMemset");
-    if (!run.running || signal == SIGFPE) {
+    if (!run.running || signal == SIGFPE || signal == SIGABRT) {
         if (signal == SIGSEGV && !run.running) explain_host_crash(address, context);
         if (print_summary && printed_at_exit()) print_summary(1, nullptr);
         ::signal(signal, SIG_DFL);  // restore the default action: it ends the program
@@ -235,7 +235,7 @@ void install() {
     action.sa_sigaction = tick;
     sigaction(SIGVTALRM, &action, nullptr);
     action.sa_sigaction = crashed;
-    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE}) sigaction(signal, &action, nullptr);
+    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT}) sigaction(signal, &action, nullptr);
 }
 
 // In ./run any.cu the program's crashes are explained from its start.
