@@ -49,6 +49,7 @@ Hooks all_hooks() {
     hooks.report_deadlock = {mbarriers::report_deadlock, warps::report_deadlock};
     // Bulk loads complete before their mbarriers are checked.
     hooks.pause_block = {mbarriers::pause_block, async::end_block};
+    hooks.resume_block = {mbarriers::resume_block};
     hooks.end_block = {partial_warp::end_block, async::end_block,         tensor_loads::end_block,
                        mbarriers::end_block,    tensor_stores::end_block, wgmma_state::end_block,
                        setmaxnreg::end_block};

@@ -59,6 +59,7 @@ void resume(const PausedBlock& block) {
     std::copy(block.threads.begin(), block.threads.end(), threads.begin());
     put_fibers(block.fibers);
     accesses::restore_shared(block.shared);
+    call_each(run.hooks->resume_block);
     wake(&grid);
 }
 

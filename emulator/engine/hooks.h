@@ -23,6 +23,7 @@ struct Hooks {
     Predicates make_progress;  // called when no thread can go on: whether it has made one ready
     Predicates report_deadlock;  // whether threads wait forever, after it has called fail()
     Calls pause_block;  // it waits for the whole grid
+    Calls resume_block;  // the grid is complete; begin_block has been called again
     Calls end_block;  // not once the launch has failed
     Calls fail_block;  // instead: the launch has failed, and its memory is still there
     void (*leave_block)();  // always

@@ -22,6 +22,11 @@ namespace {
 constexpr int kMax = (1 << 20) - 1;  // arrivals; bytes
 
 Mbarriers barriers;
+std::map<uint64_t, Mbarriers> paused;  // of the blocks that wait for the grid
+uint64_t number_of_block() {
+    const uint3& at = run.first_block;
+    return at.x + uint64_t(run.grid.x) * (at.y + uint64_t(run.grid.y) * at.z);
+}
 
 // Where a thread waits and for which phase, until it has gone on.
 struct Wait {
@@ -197,8 +202,25 @@ void begin_block() {
 }
 
 void pause_block() {
-    if (!barriers.empty())
-        fail("grid.sync() in a kernel with mbarriers: the emulator cannot pause such a block");
+    for (const auto& [memory, b] : barriers)
+        if (b.bytes != 0 || !b.unseen.empty() || !b.landed.empty())
+            fail("grid.sync() while " + name_of(b) +
+                 " has bulk copies that no thread has waited for: the emulator cannot pause such a "
+                 "block (" +
+                 block_name() + ", initialised" + at_site(b.site) + ")");
+    paused[number_of_block()] = std::move(barriers);
+}
+
+void resume_block() {
+    barriers = std::move(paused[number_of_block()]);
+    if (barriers.empty()) return;
+    // What the block did before grid.sync() has clocks of an earlier block. Every thread knows of it.
+    clocks::block_barrier();
+    const uint32_t known = clocks::state.base;
+    for (auto& [memory, b] : barriers) {
+        b.clock = b.completed[0] = b.completed[1] = known;
+        if (b.published) b.published = known;
+    }
 }
 
 void end_block() {

@@ -15,6 +15,7 @@ void publish_mbarriers(Sync& sync);  // those that the running thread has initia
 namespace mbarriers {
 void begin_block();
 void pause_block();
+void resume_block();
 void end_block();
 void fail_block();
 bool anyone_waits();
