@@ -102,29 +102,75 @@ EMULATOR_TENSOR_COPIES(5, (int a, int c, int d, int e, int f), a, c, d, e, f)
 }  // namespace experimental
 }  // namespace device
 
-template <thread_scope scope, unsigned stages> struct pipeline_shared_state {};
-// Of a thread, or of a block in which every thread is both a producer and a consumer.
+enum class pipeline_role { producer, consumer };
+template <thread_scope scope, unsigned stages>
+struct pipeline_shared_state {  // of a block whose threads have roles: its mbarriers
+    uint64_t full[stages], empty[stages];
+    unsigned producers;
+};
+// Of a thread; of a block in which every thread is both a producer and a consumer; or, with mbarriers, of one whose threads
+// have roles.
 template <thread_scope scope>
 class pipeline {
 public:
-    explicit pipeline(unsigned stages = 0) : stages_(stages) {}
+    explicit pipeline(unsigned stages = 0, uint64_t* full = nullptr, uint64_t* empty = nullptr)
+        : stages_(stages), full_(full), empty_(empty) {}
     void producer_acquire(EMULATOR_SITE) {
+        const unsigned stage = acquired_++;
+        if (!stages_ || stage < stages_) return;
         // Waits until all threads have released it.
-        if (stages_ && acquired_++ >= stages_) emulator::barrier(file, line, -1);
+        if (empty_) emulator::mbarrier_wait_parity(&empty_[stage % stages_], (stage / stages_ - 1) % 2, file, line);
+        else emulator::barrier(file, line, -1);
     }
-    void producer_commit() { emulator::commit_copies(); ++committed_; }
-    void consumer_wait(EMULATOR_SITE) { wait(committed_ - ++waited_, file, line); }
-    void consumer_release() {}
+    // Copies to a stage that other threads wait for land at the latest here.
+    void producer_commit(EMULATOR_SITE) {
+        emulator::commit_copies();
+        const unsigned stage = committed_++;
+        if (!full_) return;
+        emulator::wait_for_copies(0, file, line);
+        emulator::mbarrier_arrive_at(&full_[stage % stages_], 1, 0, file, line);
+    }
+    void consumer_wait(EMULATOR_SITE) {
+        const unsigned stage = waited_++;
+        if (full_) emulator::mbarrier_wait_parity(&full_[stage % stages_], stage / stages_ % 2, file, line);
+        else wait(committed_ - waited_, file, line);
+    }
+    void consumer_release(EMULATOR_SITE) {
+        if (empty_) emulator::mbarrier_arrive_at(&empty_[released_++ % stages_], 1, 0, file, line);
+    }
     void wait(unsigned pending, const char* file, int line) {
         emulator::wait_for_copies(pending, file, line);
         if (stages_) emulator::barrier(file, line, -2);
     }
 private:
-    unsigned stages_, acquired_ = 0, committed_ = 0, waited_ = 0;
+    unsigned stages_, acquired_ = 0, committed_ = 0, waited_ = 0, released_ = 0;
+    uint64_t *full_, *empty_;
 };
 inline pipeline<thread_scope_thread> make_pipeline() { return pipeline<thread_scope_thread>(); }
 template <class Group, thread_scope scope, unsigned stages>
 pipeline<scope> make_pipeline(const Group&, pipeline_shared_state<scope, stages>*) { return pipeline<scope>(stages); }
+// The first `producers` threads of the group are producers, or those that say so. No access of these functions is traced: they
+// are no lines of the program.
+template <class Group, thread_scope scope, unsigned stages>
+__attribute__((no_sanitize("thread"))) pipeline<scope> make_pipeline(
+    const Group& group, pipeline_shared_state<scope, stages>* state, size_t producers, EMULATOR_SITE) {
+    if (group.thread_rank() == 0)
+        for (unsigned stage = 0; stage < stages; ++stage) {
+            emulator::mbarrier_init(&state->full[stage], int(producers), file, line);
+            emulator::mbarrier_init(&state->empty[stage], int(group.size() - producers), file, line);
+        }
+    group.sync(file, line);
+    return pipeline<scope>(stages, state->full, state->empty);
+}
+template <class Group, thread_scope scope, unsigned stages>
+__attribute__((no_sanitize("thread"))) pipeline<scope> make_pipeline(
+    const Group& group, pipeline_shared_state<scope, stages>* state, pipeline_role role, EMULATOR_SITE) {
+    if (group.thread_rank() == 0) state->producers = 0;
+    group.sync(file, line);
+    if (role == pipeline_role::producer) ++state->producers;
+    group.sync(file, line);
+    return make_pipeline(group, state, size_t(state->producers), file, line);
+}
 template <unsigned pending, thread_scope scope>
 void pipeline_consumer_wait_prior(pipeline<scope>& p, EMULATOR_SITE) { p.wait(pending, file, line); }
 
