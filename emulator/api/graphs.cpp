@@ -231,6 +231,25 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsig
     *exec = new CUgraphExec_st{*graph};
     return cudaSuccess;
 }
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
+                                cudaGraphExecUpdateResultInfo* info) {
+    *info = {cudaGraphExecUpdateError, nullptr, nullptr};
+    if (!exec || !graph) return no_graph("cudaGraphExecUpdate");
+    // A program may try this, and instantiate the graph if it fails.
+    if (exec->nodes.size() != graph->nodes.size()) {
+        info->result = cudaGraphExecUpdateErrorTopologyChanged;
+        return set_last_error(cudaErrorGraphExecUpdateFailure);
+    }
+    exec->nodes = graph->nodes;
+    info->result = cudaGraphExecUpdateSuccess;
+    return cudaSuccess;
+}
+cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
+    *clone = nullptr;
+    if (!graph) return no_graph("cudaGraphClone");
+    *clone = new CUgraph_st(*graph);
+    return cudaSuccess;
+}
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
     if (!exec) return no_graph("cudaGraphLaunch");
     return in_stream(stream, [nodes = exec->nodes] {

@@ -51,6 +51,7 @@
     X(cudaErrorStreamCaptureIsolation, 905, "dependency created on uncaptured work in another stream")                     \
     X(cudaErrorStreamCaptureImplicit, 906, "operation would make the legacy stream depend on a capturing blocking stream") \
     X(cudaErrorCapturedEvent, 907, "operation not permitted on an event last recorded in a capturing stream")              \
+    X(cudaErrorGraphExecUpdateFailure, 910, "the graph update violated constraints of an instantiated graph")              \
     X(cudaErrorUnknown, 999, "unknown error")
 
 enum cudaError_t {
