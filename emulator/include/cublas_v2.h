@@ -8,6 +8,7 @@
 #include "cuda_fp16.h"
 #include "library_types.h"
 
+#define CUBLAS_API_H_  // other headers test this for NVIDIA's
 #define CUBLAS_VERSION 130000
 #define CUBLAS_VER_MAJOR 13
 #define CUBLAS_VER_MINOR 0

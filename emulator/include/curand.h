@@ -4,6 +4,7 @@
 
 #include "cuda_runtime.h"
 
+#define CURAND_H_  // other headers test this for NVIDIA's
 #define CURAND_VERSION 10400
 enum curandStatus_t {
     CURAND_STATUS_SUCCESS = 0,

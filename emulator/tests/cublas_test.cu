@@ -4,6 +4,10 @@
 
 #include "device.h"
 
+#ifndef CUBLAS_API_H_
+#error "headers such as NVIDIA's helper_cuda.h test for cuBLAS by this name"
+#endif
+
 namespace {
 
 class Cublas : public Base {

@@ -4,6 +4,10 @@
 
 #include "device.h"
 
+#ifndef CURAND_H_
+#error "headers such as NVIDIA's helper_cuda.h test for cuRAND by this name"
+#endif
+
 namespace {
 
 class Curand : public Base {};
