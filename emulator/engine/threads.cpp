@@ -106,6 +106,8 @@ void misuse(const std::string& what, const char* file, int line) {
     misuse_by(current_thread, what, file, line);
 }
 
+void trap(const char* file, int line) { misuse("__trap(): this thread has called it", file, line); }
+
 void end_early() {
     note_early_end();
     run.error = kEndedEarly;

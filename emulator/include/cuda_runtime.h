@@ -276,6 +276,7 @@ constexpr int kBallot = -1, kMatch = -2;
 // lane `source` passed. name: of CUDA's function.
 uint64_t exchange(unsigned mask, uint64_t value, int source, const char* name, const char* file,
                   int line);
+void trap(const char* file, int line);  // ends the launch
 void barrier(const char* file, int line, int number);  // number: distinguishes two on one line
 int lane();
 void check_width(const char* shuffle, int width, const char* file, int line);

@@ -253,7 +253,7 @@ inline long long clock64() { return (long long)clock(); }  // nanoseconds: devic
 inline unsigned umin(unsigned a, unsigned b) { return b < a ? b : a; }
 inline unsigned umax(unsigned a, unsigned b) { return a < b ? b : a; }
 inline void __nanosleep(unsigned) {}
-#define __trap() abort()
+inline void __trap(EMULATOR_SITE) { emulator::trap(file, line); }
 #define __brkpt()
 #define __builtin_assume(condition) ((void)0)
 #define __assume(condition) ((void)0)

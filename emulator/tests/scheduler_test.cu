@@ -228,6 +228,18 @@ TEST_F(Scheduler, AssertAndPrintf) {
                    cudaErrorAssert);
 }
 
+__global__ void traps(int limit) {
+    if (int(threadIdx.x) >= limit) __trap();  // @trap
+}
+
+TEST_F(Scheduler, Trap) {
+    traps<<<1, 8>>>(8);
+    expect_silence();
+    traps<<<2, 8>>>(7);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
+    expect_failure({"__trap(): this thread has called it at @trap (block 0, thread 7)"});
+}
+
 // ---- What ends the program ----------------------------------------------------------------------
 
 class Death : public Base {};
