@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <cfenv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

@@ -219,6 +219,42 @@ inline float __double2float_rn(double x) { return float(x); }
     inline T __##prefix##sqrt_##suffix(T a) { return std::sqrt(a); }
 EMULATOR_ROUNDED(f, float, rn) EMULATOR_ROUNDED(d, double, rn)
 #undef EMULATOR_ROUNDED
+namespace emulator {
+// While one of these exists, the host's arithmetic rounds in that direction. What is computed meanwhile goes through volatile
+// variables, or the compiler would compute it before or after.
+struct Rounding {
+    const int before = std::fegetround();
+    explicit Rounding(int direction) { std::fesetround(direction); }
+    ~Rounding() { std::fesetround(before); }
+};
+template <class T, class Operation>
+__attribute__((noinline)) EMULATOR_UNTRACED T rounded(int direction, volatile T a, volatile T b, volatile T c, Operation operation) {
+    const Rounding rounding(direction);
+    volatile T result = operation(T(a), T(b), T(c));
+    return result;
+}
+}  // namespace emulator
+#define EMULATOR_DIRECTED(T, name, parameters, values, expression)                                        \
+    inline T name##_rd parameters { return emulator::rounded<T>(FE_DOWNWARD, EMULATOR_VALUES values, expression); }     \
+    inline T name##_ru parameters { return emulator::rounded<T>(FE_UPWARD, EMULATOR_VALUES values, expression); }       \
+    inline T name##_rz parameters { return emulator::rounded<T>(FE_TOWARDZERO, EMULATOR_VALUES values, expression); }
+#define EMULATOR_VALUES(...) __VA_ARGS__
+#define EMULATOR_ALL_DIRECTED(T, prefix, fma_name)                                                        \
+    EMULATOR_DIRECTED(T, __##prefix##add, (T a, T b), (a, b, 0), [](T x, T y, T) { return x + y; })        \
+    EMULATOR_DIRECTED(T, __##prefix##sub, (T a, T b), (a, b, 0), [](T x, T y, T) { return x - y; })        \
+    EMULATOR_DIRECTED(T, __##prefix##mul, (T a, T b), (a, b, 0), [](T x, T y, T) { return x * y; })        \
+    EMULATOR_DIRECTED(T, __##prefix##div, (T a, T b), (a, b, 0), [](T x, T y, T) { return x / y; })        \
+    EMULATOR_DIRECTED(T, __##prefix##rcp, (T a), (1, a, 0), [](T x, T y, T) { return x / y; })             \
+    EMULATOR_DIRECTED(T, __##prefix##sqrt, (T a), (a, 0, 0), [](T x, T, T) { return std::sqrt(x); })       \
+    EMULATOR_DIRECTED(T, fma_name, (T a, T b, T c), (a, b, c), [](T x, T y, T z) { return std::fma(x, y, z); })
+EMULATOR_ALL_DIRECTED(float, f, __fmaf)
+EMULATOR_ALL_DIRECTED(double, d, __fma)
+#undef EMULATOR_ALL_DIRECTED
+#undef EMULATOR_DIRECTED
+#undef EMULATOR_VALUES
+inline float __double2float_rd(double x) { return emulator::rounded<double>(FE_DOWNWARD, x, 0, 0, [](double y, double, double) { return float(y); }); }
+inline float __double2float_ru(double x) { return emulator::rounded<double>(FE_UPWARD, x, 0, 0, [](double y, double, double) { return float(y); }); }
+inline float __double2float_rz(double x) { return emulator::rounded<double>(FE_TOWARDZERO, x, 0, 0, [](double y, double, double) { return float(y); }); }
 inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 inline double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
 inline float __frsqrt_rn(float x) { return 1 / sqrtf(x); }
