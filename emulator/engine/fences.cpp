@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -52,7 +53,10 @@ uint64_t moment;  // incremented whenever a thread may have more to release
 // With atomics at more addresses everything counts as released: that saves time, and races between
 // blocks are no longer reported.
 constexpr size_t kLocations = 1000;
+std::set<const void*>& fencing_kernels = *new std::set<const void*>;  // of earlier launches
 uint32_t block_base;  // fenced before the block's last barrier, so released by all its threads
+
+const void* kernel() { return run.kernel ? run.kernel : run.name; }
 
 void join(Acquired& to, const Acquired& from) {
     for (const auto& [location, count] : from) to[location] = std::max(to[location], count);
@@ -104,7 +108,7 @@ void release(unsigned thread, Location& location) {
 }  // namespace
 
 void begin_launch() {
-    any_fence = false;
+    any_fence = fencing_kernels.count(kernel());
     locations.clear();
 }
 
@@ -120,6 +124,7 @@ void fence(unsigned thread) {
     if (!traced) return;
     if (!any_fence) {
         any_fence = true;
+        fencing_kernels.insert(kernel());
         begin_block();
     }
     Fenced& mine = fenced[thread];

@@ -6,7 +6,8 @@
 
 namespace emulator::fences {
 
-extern bool any_fence;  // in this launch; without a fence atomics order nothing
+// In this launch, or in an earlier one of its kernel; without a fence atomics order nothing.
+extern bool any_fence;
 void begin_launch();
 void begin_block();
 void fence(unsigned thread);

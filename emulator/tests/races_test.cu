@@ -468,6 +468,35 @@ TEST_F(Races, OfAReaderThatReleasesNothing) {
     expect_silence();
 }
 
+// The warps of block 0 read before the first fence, and all of them release but one.
+__global__ void one_warp_unreleased(int* data, int* out, unsigned unreleased) {
+    const unsigned warp = threadIdx.x / 32;
+    const bool first = threadIdx.x % 32 == 0;
+    if (blockIdx.x == 0) {
+        if (first) out[warp] = data[0];  // @warp
+        __syncwarp();
+        if (!first || warp == unreleased) return;
+        __threadfence();
+    } else if (threadIdx.x > 0) {
+        return;
+    }
+    atomicAdd(&done[0], 1);
+    if (blockIdx.x == 1) data[0] = 1;  // @overwrites
+}
+// A kernel's first launch keeps the readers of two warps before its first fence, later ones all.
+TEST_F(Races, OfAWarpThatReleasesNothing) {
+    const Device<int> data(1, 0);
+    one_warp_unreleased<<<2, 96>>>(data.data, ints.data, 3);
+    expect_silence();
+    for (const unsigned unreleased : {0, 1, 2}) {
+        SCOPED_TRACE(unreleased);
+        one_warp_unreleased<<<2, 96>>>(data.data, ints.data, unreleased);
+        expect_problem(race("global", "@warp reads", "@overwrites writes"));
+    }
+    one_warp_unreleased<<<2, 96>>>(data.data, ints.data, 3);
+    expect_silence();
+}
+
 // ---- Random kernels -----------------------------------------------------------------------------
 
 // At each step each warp synchronises some of its lanes, or the block synchronises, or lanes access
