@@ -66,7 +66,8 @@ inline Region find_region(uintptr_t address, unsigned thread, uintptr_t pc,
         return stack_owner(address) == thread ? Region::untraced : Region::none;
     if (contains(memory.static_shared, address) && !kDeviceVariables.holds(address) &&
         !kManagedVariables.holds(address)) {
-        if (address - address_value(&builtins) < sizeof(Builtins)) return Region::untraced;
+        if (address - address_value(&indices) < sizeof indices) return Region::untraced;
+        if (address - address_value(&builtins) < sizeof builtins) return Region::untraced;
         if (kConstants.holds(address)) return Region::untraced;
         range = &memory.static_shared;
         return Region::shared;

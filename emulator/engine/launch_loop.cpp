@@ -130,7 +130,7 @@ void run_blocks() {
         const uint3 first = unflatten(block, clusters);
         run.first_block = {first.x * run.cluster.x, first.y * run.cluster.y,
                            first.z * run.cluster.z};
-        builtins.block = run.first_block;
+        indices.block = run.first_block;
         if (run.shared) std::memset(run.shared, 0xff, run.ranks * run.shared_stride);
         if (run.cooperative) {
             first_stack = unsigned(paused.size()) * run.threads;
@@ -148,7 +148,7 @@ void run_blocks() {
             if (run.error) break;
             const RestoresTraced restores_traced;
             traced = block.traced && run.hooks->traces_block();
-            builtins.block = run.first_block = block.first;
+            indices.block = run.first_block = block.first;
             clear_block();
             grid_barrier::resume(block);
             record::on = false;  // the record has a block only up to its first wait for the grid

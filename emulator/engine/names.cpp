@@ -18,7 +18,7 @@ bool same_site(const Call& a, const Call& b) {
 
 std::string site_name(const Call& site) { return short_place(site.file, site.line); }
 
-std::string block_name() { return "block " + index_name(builtins.block, run.grid); }
+std::string block_name() { return "block " + index_name(indices.block, run.grid); }
 
 std::string kernel_name() {
     const Symbol* const symbol = find_symbol(reinterpret_cast<uintptr_t>(run.kernel));

@@ -489,7 +489,7 @@ void begin_block() {
     forget_ordered_groups();
     clocks::begin_block();
     fences::begin_block();
-    blocks[state.block_start] = builtins.block;
+    blocks[state.block_start] = indices.block;
 }
 
 void block_barrier() {

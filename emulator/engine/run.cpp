@@ -4,6 +4,7 @@
 
 namespace emulator {
 
+Indices indices;
 Builtins builtins;
 unsigned current_thread;
 volatile uint64_t progress_made;

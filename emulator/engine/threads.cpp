@@ -53,13 +53,13 @@ boost::context::fiber thread_main(boost::context::fiber&& from) {
 // Sets what differs between the blocks of a cluster.
 void enter_rank(unsigned rank) {
     const uint3 first = run.first_block, at = unflatten(rank, run.cluster);
-    builtins.block = {first.x + at.x, first.y + at.y, first.z + at.z};
+    indices.block = {first.x + at.x, first.y + at.y, first.z + at.z};
     builtins.dynamic_shared = static_cast<char*>(run.shared) + rank * run.shared_stride;
 }
 
 void resume(unsigned thread) {
     current_thread = thread;
-    builtins.thread = threads[thread].index;
+    indices.thread = threads[thread].index;
     if (run.ranks > 1) enter_rank(rank_of(thread));
     in_kernel = traced && threads[thread].in_kernel;
     fibers[thread] = std::move(fibers[thread]).resume();

@@ -6,14 +6,14 @@
 
 // clang-format off
 namespace emulator {
-inline uint3 index_in_block() { return builtins.thread; }
+inline uint3 index_in_block() { return indices.thread; }
 inline unsigned rank_in_block() {
-    const uint3 t = builtins.thread;
+    const uint3 t = indices.thread;
     return t.x + builtins.block_dim.x * (t.y + builtins.block_dim.y * t.z);
 }
 inline unsigned threads_of_block() { return builtins.block_dim.x * builtins.block_dim.y * builtins.block_dim.z; }
 inline unsigned long long block_in_grid() {
-    return builtins.block.x + builtins.grid_dim.x * (builtins.block.y + (unsigned long long)(builtins.grid_dim.y) * builtins.block.z);
+    return indices.block.x + builtins.grid_dim.x * (indices.block.y + (unsigned long long)(builtins.grid_dim.y) * indices.block.z);
 }
 void tile_barrier(unsigned size, const char* file, int line);  // of the thread's tile of so many threads
 uint64_t* tile_values(unsigned size);  // a word for each of its threads
@@ -31,8 +31,8 @@ struct thread_block {
     static unsigned thread_rank() { return emulator::rank_in_block(); }
     static unsigned size() { return emulator::threads_of_block(); }
     static unsigned num_threads() { return size(); }
-    static dim3 group_index() { return emulator::builtins.block; }
-    static dim3 thread_index() { return emulator::builtins.thread; }
+    static dim3 group_index() { return emulator::indices.block; }
+    static dim3 thread_index() { return emulator::indices.thread; }
     static dim3 group_dim() { return emulator::builtins.block_dim; }
     static dim3 dim_threads() { return emulator::builtins.block_dim; }
     struct arrival_token {};
@@ -55,7 +55,7 @@ struct grid_group {
     static unsigned long long block_rank() { return emulator::block_in_grid(); }
     static dim3 group_dim() { return emulator::builtins.grid_dim; }
     static dim3 dim_blocks() { return emulator::builtins.grid_dim; }
-    static dim3 block_index() { return emulator::builtins.block; }
+    static dim3 block_index() { return emulator::indices.block; }
 };
 inline grid_group this_grid() { return {}; }
 
@@ -80,7 +80,7 @@ struct cluster_group {
     static unsigned block_rank() { return unsigned(emulator::get_sreg_cluster_ctarank()); }
     static dim3 block_index() {
         const dim3 dims = dim_blocks();
-        const uint3 block = emulator::builtins.block;
+        const uint3 block = emulator::indices.block;
         return {block.x % dims.x, block.y % dims.y, block.z % dims.z};
     }
     static dim3 dim_threads() {

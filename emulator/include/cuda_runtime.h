@@ -54,10 +54,19 @@
 
 namespace emulator {
 
-// threadIdx and the like for the running thread. The emulator sets them; accesses to them are not
-// traced.
+// threadIdx and blockIdx of the running thread, which the emulator sets. For a kernel they are constants
+// of a type without constructors: g++ then traces no access to them, and need not load them again
+// after each call.
+struct Indices {
+    uint3 thread, block;
+};
+#ifdef EMULATOR_ITSELF
+extern Indices indices;
+#else
+extern const Indices indices;
+#endif
+// What else the running thread can ask for. Accesses to it are not traced either.
 struct Builtins {
-    uint3 thread{}, block{};
     dim3 block_dim, grid_dim;
     void* dynamic_shared = nullptr;
 };
@@ -349,8 +358,8 @@ cudaError_t cudaLaunchKernelEx(emulator::LaunchConfig launch, void (*kernel)(P..
         values);
 }
 
-inline const uint3& threadIdx = emulator::builtins.thread;
-inline const uint3& blockIdx = emulator::builtins.block;
+inline const uint3& threadIdx = emulator::indices.thread;
+inline const uint3& blockIdx = emulator::indices.block;
 inline const dim3& blockDim = emulator::builtins.block_dim;
 inline const dim3& gridDim = emulator::builtins.grid_dim;
 constexpr int warpSize = 32;

@@ -36,7 +36,7 @@ constexpr size_t kMost = 1 << 17;  // that are remembered
 auto& draws = *new std::unordered_map<Philox, Drawn, Hash, Equal>;
 
 uint64_t number_of_thread() {
-    const uint3 block = builtins.block;
+    const uint3 block = indices.block;
     const dim3 grid = builtins.grid_dim;
     return ((uint64_t(block.z) * grid.y + block.y) * grid.x + block.x) * run.block_threads +
            current_thread % run.block_threads;

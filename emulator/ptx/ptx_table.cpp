@@ -168,13 +168,13 @@ uint64_t one_bit(int lane) { return uint64_t(1) << lane; }
 
 const std::map<std::string, PtxRegister>& special_registers() {
     static const auto& all = *new std::map<std::string, PtxRegister>{
-        {"tid", [](const char* n) -> uint64_t { return coordinate(builtins.thread, n); }},
+        {"tid", [](const char* n) -> uint64_t { return coordinate(indices.thread, n); }},
         {"ntid", [](const char* n) -> uint64_t { return coordinate(builtins.block_dim, n); }},
-        {"ctaid", [](const char* n) -> uint64_t { return coordinate(builtins.block, n); }},
+        {"ctaid", [](const char* n) -> uint64_t { return coordinate(indices.block, n); }},
         {"nctaid", [](const char* n) -> uint64_t { return coordinate(builtins.grid_dim, n); }},
         {"clusterid",
          [](const char* n) -> uint64_t {
-             return coordinate(builtins.block, n) / coordinate(run.cluster, n);
+             return coordinate(indices.block, n) / coordinate(run.cluster, n);
          }},
         {"nclusterid",
          [](const char* n) -> uint64_t {
@@ -182,7 +182,7 @@ const std::map<std::string, PtxRegister>& special_registers() {
          }},
         {"cluster_ctaid",
          [](const char* n) -> uint64_t {
-             return coordinate(builtins.block, n) % coordinate(run.cluster, n);
+             return coordinate(indices.block, n) % coordinate(run.cluster, n);
          }},
         {"cluster_nctaid", [](const char* n) -> uint64_t { return coordinate(run.cluster, n); }},
         {"cluster_ctarank",
@@ -191,7 +191,7 @@ const std::map<std::string, PtxRegister>& special_registers() {
         {"laneid", [](const char*) -> uint64_t { return unsigned(lane()); }},
         {"warpid", [](const char*) -> uint64_t { return current_thread % run.block_threads / 32; }},
         {"nwarpid", [](const char*) -> uint64_t { return (run.block_threads + 31) / 32; }},
-        {"smid", [](const char*) -> uint64_t { return builtins.block.x % 3; }},
+        {"smid", [](const char*) -> uint64_t { return indices.block.x % 3; }},
         {"nsmid", [](const char*) -> uint64_t { return 3; }},
         {"gridid", [](const char*) -> uint64_t { return 0; }},
         {"lanemask_eq", [](const char*) { return one_bit(lane()); }},
