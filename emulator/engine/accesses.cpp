@@ -41,9 +41,25 @@ using trace::Kind;
 const uintptr_t kImageBegin = address_value(&__executable_start), kCodeEnd = address_value(&etext);
 const uintptr_t kDataBegin = address_value(&__data_start), kDataEnd = address_value(&_end);
 
+// What an instruction accessed last. Mostly it accesses the same array again, which then need not be
+// looked up.
+struct Recent {
+    uintptr_t pc = 0;
+    bool store = false;
+    uintptr_t begin = 0, end = 0;  // of the array; equal: it has to be looked up each time
+    Site* site = nullptr;
+    const Allocation* range = nullptr;  // where the array lies
+    Allocation global;  // a copy of the array in device memory, as others may be added or removed
+
+    bool holds(uintptr_t its_pc, bool stores, uintptr_t address, int width) const {
+        return pc == its_pc && store == stores && address - begin < end - begin &&
+               address + width <= end;
+    }
+};
+
 struct Memory {
     Allocation static_shared{kDataBegin, kDataEnd}, dynamic_shared;
-    Allocation recent[16];  // an instruction mostly accesses the array that it accessed before
+    Recent recent[64];  // by the last bits of the instruction's address
     // For each byte of the program's data: 1 + the index of the shared array that it belongs to, or
     // 0.
     std::vector<uint32_t> owner;
@@ -57,11 +73,8 @@ bool contains(const Allocation& range, uintptr_t address) {
 // access.
 enum class Region { untraced, global, shared, none };
 
-inline Region find_region(uintptr_t address, unsigned thread, uintptr_t pc,
-                          const Allocation*& range) {
-    Allocation& recent = memory.recent[pc / 4 % std::size(memory.recent)];
-    range = &recent;
-    if (contains(recent, address)) return Region::global;
+inline Region find_region(uintptr_t address, unsigned thread, const Allocation*& range) {
+    range = nullptr;
     if (address - stacks_begin < stacks_bytes)
         return stack_owner(address) == thread ? Region::untraced : Region::none;
     if (contains(memory.static_shared, address) && !kDeviceVariables.holds(address) &&
@@ -76,8 +89,7 @@ inline Region find_region(uintptr_t address, unsigned thread, uintptr_t pc,
     if (contains(memory.dynamic_shared, address)) return Region::shared;
     if (Allocation* found = find_allocation(address)) {
         if (!found->cells) found->cells = races::new_cells(found->begin, found->end);
-        recent = *found;
-        range = &recent;
+        range = found;
         return Region::global;
     }
     return address - kImageBegin < kDataEnd - kImageBegin ? Region::untraced : Region::none;
@@ -100,11 +112,10 @@ std::string distance(uintptr_t address, int width, uintptr_t begin, uintptr_t en
                   where, error);
 }
 
-// Returns the region of an access. An access that is out of bounds or misaligned ends the launch.
-[[gnu::always_inline]] inline Region checked_region(unsigned thread, uintptr_t address, int width,
-                                                    Kind kind, uintptr_t pc, bool aligned,
-                                                    const Allocation*& range) {
-    const Region region = find_region(address, thread, pc, range);
+// Returns the region of an access. An access that is out of bounds ends the launch.
+[[gnu::noinline]] Region checked_region(unsigned thread, uintptr_t address, int width, Kind kind,
+                                        uintptr_t pc, const Allocation*& range) {
+    const Region region = find_region(address, thread, range);
     if (region == Region::untraced) return region;
     bool inside = region != Region::none && address + width <= range->end;
     if (inside && range == &memory.static_shared) {
@@ -125,9 +136,6 @@ std::string distance(uintptr_t address, int width, uintptr_t begin, uintptr_t en
     if (!inside)
         refuse(thread, width, kind, pc, "out of bounds: ", describe_address(address, width),
                cudaErrorIllegalAddress);
-    if (aligned && address % width)
-        refuse(thread, width, kind, pc, "misaligned: ", past_multiple(address, width),
-               cudaErrorMisalignedAddress);
     return region;
 }
 
@@ -156,20 +164,51 @@ std::string distance(uintptr_t address, int width, uintptr_t begin, uintptr_t en
     if (kind != trace::kRead) written::mark(array, address, bytes);
 }
 
+// Makes `recent` what an instruction accesses in this region.
+[[gnu::noinline]] void look_up(Recent& recent, Region region, const Allocation& range,
+                               uintptr_t address, uintptr_t pc, bool store) {
+    const bool global = region == Region::global;
+    recent.pc = pc;
+    recent.store = store;
+    recent.site = &find_site(pc, global, store);
+    if (global) recent.global = range;
+    recent.range = global ? &recent.global : &range;
+    recent.begin = range.begin;
+    recent.end = range.end;
+    if (&range == &memory.static_shared) {
+        const uint32_t owner = memory.owner.empty() ? 0 : memory.owner[address - kDataBegin];
+        recent.begin = owner ? symbols()[owner - 1].begin : 0;
+        recent.end = owner ? recent.begin + symbols()[owner - 1].size : 0;
+    } else if (!global && run.ranks > 1) {  // each access must lie within one block's part
+        recent.begin = recent.end = 0;
+    }
+}
+
 // Returns whether the thread should yield to the others.
-bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
-                 const void* return_address, bool counted, const void* copied_to, bool aligned) {
+[[gnu::always_inline]] inline bool note_access(unsigned thread, const void* pointer, int width,
+                                               Kind kind, const void* return_address, bool counted,
+                                               const void* copied_to, bool aligned) {
     const uintptr_t address = address_value(pointer), pc = address_value(return_address);
     if (pc - kImageBegin >= kCodeEnd - kImageBegin) return false;
     last_traced = pc;
-    const Allocation* range;
-    const Region region = checked_region(thread, address, width, kind, pc, aligned, range);
-    if (region == Region::untraced) return false;
-    const bool global = region == Region::global;
-    Site& site = find_site(pc, global, kind != trace::kRead);
+    const bool store = kind != trace::kRead;
+    Recent& recent = memory.recent[pc / 4 % std::size(memory.recent)];
+    if (!recent.holds(pc, store, address, width)) {
+        const Allocation* range;
+        const Region region = checked_region(thread, address, width, kind, pc, range);
+        if (region == Region::untraced) return false;
+        look_up(recent, region, *range, address, pc, store);
+    } else if (--run.accesses_left == 0) {
+        end_early();
+    }
+    if (aligned && address & unsigned(width - 1))
+        refuse(thread, width, kind, pc, "misaligned: ", past_multiple(address, width),
+               cudaErrorMisalignedAddress);
+    const Allocation& range = *recent.range;
+    Site& site = *recent.site;
     site.address = address;
-    races::check(range->cells, range->begin, address, width, global, kind, thread, site.number);
-    check_written(*range, address, size_t(width), kind, thread, site.number);
+    races::check(range.cells, range.begin, address, width, site.global, kind, thread, site.number);
+    check_written(range, address, size_t(width), kind, thread, site.number);
     // A copy that bypasses L1 costs, for each 128-byte line, one sector for each 32-byte sector of
     // shared memory that it writes (see REFERENCE.md). Therefore an artificial address is counted,
     // which is equal exactly for accesses that share both the line and the sector.
@@ -299,6 +338,7 @@ void (*of_host)(const void*, size_t, Kind, bool, const void*);
 void begin_launch() {
     if (!traced) return;
     count_threads(run.threads);
+    for (Recent& recent : memory.recent) recent = Recent();
     const uintptr_t begin = address_value(builtins.dynamic_shared);
     const uintptr_t end = begin + run.ranks * run.shared_stride;
     memory.dynamic_shared = {begin, end, races::new_cells(begin, end)};
@@ -377,7 +417,7 @@ void end_launch() {
 
 void forget(Allocation& allocation) {
     races::delete_cells(allocation.cells, allocation.begin, allocation.end);
-    for (Allocation& recent : memory.recent) recent = Allocation();
+    for (Recent& recent : memory.recent) recent = Recent();
 }
 
 bool note(unsigned thread, const void* address, int bytes, Kind kind, const void* pc, bool counted,
@@ -398,8 +438,7 @@ void note_bulk(unsigned thread, const void* pointer, size_t bytes, Kind kind, co
     if (!traced) return;
     const Allocation* range;
     const uintptr_t begin = address_value(pointer);
-    const Region region =
-        checked_region(thread, begin, int(bytes), kind, address_value(pc), false, range);
+    const Region region = checked_region(thread, begin, int(bytes), kind, address_value(pc), range);
     if (region == Region::untraced) return;
     const bool global = region == Region::global;
     Site& site = find_site(address_value(pc), global, kind != trace::kRead);
@@ -415,7 +454,7 @@ void check_bulk(const void* pointer, size_t bytes, Kind kind, const void* pc) {
     const Allocation* range;
     if (traced)
         checked_region(current_thread, address_value(pointer), int(bytes), kind, address_value(pc),
-                       false, range);
+                       range);
 }
 
 void note_compiled(const void* address, int bytes, Kind kind, const void* pc, bool aligned,
@@ -459,7 +498,7 @@ void note_fence() { fences::fence(current_thread); }
 
 bool traced_as_shared(const void* address) {
     const Allocation* range;
-    return find_region(address_value(address), current_thread, 0, range) == Region::shared;
+    return find_region(address_value(address), current_thread, range) == Region::shared;
 }
 
 }  // namespace emulator
