@@ -61,6 +61,10 @@ struct Group {
     bool write() const { return access & kWrites; }
     Kind kind() const { return write() ? kWrite : atomic() ? kAtomic : kRead; }
     bool within(unsigned other_bytes) const { return (bytes() & ~other_bytes) == 0; }
+    bool same_but_lanes(const Group& other) const {
+        return clock == other.clock && site == other.site && warp == other.warp &&
+               access == other.access;
+    }
 };
 
 }  // namespace
@@ -317,11 +321,9 @@ inline bool may_conflict(const Group& group, const Access& now) {
 }
 
 // Reports what earlier launches have done to these bytes, if this launch may not come after them.
-void check_launches(const races::Earlier& earlier, const Cell* cells, uintptr_t begin,
-                    uintptr_t from, uintptr_t to, const Access& now, uint32_t until) {
-    const Cell* const first = cells - begin / kCellBytes;
-    for (const Cell* cell = first + from / kCellBytes; cell <= first + (to - 1) / kCellBytes;
-         ++cell) {
+void check_launches(const races::Earlier& earlier, const Cell* cell, const Cell* last,
+                    const Access& now, uint32_t until) {
+    for (; cell <= last; ++cell) {
         if (cell->clock && cell->clock <= until && (cell->bytes & now.bytes))
             earlier.launch(cell->clock, kWrite, cell->site, now.kind, now.site, now.thread);
         for (const Group& group : cell->group)
@@ -465,6 +467,36 @@ inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t sinc
     }
 }
 
+[[gnu::noinline]] void check_cells(Cell* cell, Cell* last, bool global, const Access& now,
+                                   uint32_t since) {
+    if (global &&
+        std::max({cell->clock, cell->group[0].clock, cell->group[1].clock}) <= state.block_start)
+        ++progress_made;
+    if (state.acting)
+        for (; cell <= last; ++cell) check_cell<true>(*cell, global, now, since);
+    else
+        for (; cell <= last; ++cell) check_cell<false>(*cell, global, now, since);
+}
+
+// Most reads find a cell as the reads of other lanes have left it: its last write comes before them,
+// and keep() adds the lane to a group at most. Returns whether this is so for a read of the whole
+// cell, and then adds the lane. own: the group that consists of this read.
+[[gnu::always_inline]] inline bool joins_readers(Cell& cell, bool global, const Group& own,
+                                                 uint32_t since) {
+    Group &first = cell.group[0], &second = cell.group[1];
+    const bool ordered = cell.clock <= state.base &&
+                         (cell.clock > state.block_start || (global && cell.clock <= since));
+    const bool only_reads = (first.access | second.access) <= own.access;
+    if (!ordered || !only_reads || cell.in_flight || last_of(cell) != kNone) return false;
+    if (first.access == own.access && second.access == own.access && first.clock > state.base &&
+        second.clock > state.base && first.warp != second.warp && !state.beyond_warps &&
+        !fences::any_fence)
+        return true;
+    if (!first.same_but_lanes(own) && !second.same_but_lanes(own)) return false;
+    (first.same_but_lanes(own) ? first : second).lanes |= own.lanes;
+    return true;
+}
+
 }  // namespace
 
 namespace races {
@@ -503,6 +535,18 @@ void block_barrier() {
 void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool global, Kind kind,
            unsigned thread, uint16_t site) {
     if (!two_writes.empty()) compare_two_writes();
+    // Accesses of earlier blocks do not count in shared memory.
+    const uint32_t since = global ? state.launch_start : state.block_start;
+    cells -= begin / kCellBytes;
+    Cell* cell = cells + address / kCellBytes;
+    Cell* const last = cells + (address + width - 1) / kCellBytes;
+    if (kind == kRead && width > 1 && !state.acting && !(global && earlier) &&
+        overwritten.empty()) {
+        const Group own{clock_of(thread), site, uint8_t(thread / 32), Group::access_of(kRead, 3),
+                        1u << thread % 32};
+        while (cell <= last && joins_readers(*cell, global, own, since)) ++cell;
+        if (cell > last) return;
+    }
     const Access now{clock_of(thread),
                      uint16_t(thread),
                      site,
@@ -510,29 +554,20 @@ void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool glob
                      width == 1 ? 1u << address % 2 : 3u,
                      address,
                      width};
-    // Accesses of earlier blocks do not count in shared memory.
-    const uint32_t since = global ? state.launch_start : state.block_start;
     if (global && earlier) {
         earlier->copies(address, address + width, kind, site);
-        emulator::check_launches(*earlier, cells, begin, address, address + width, now,
-                                 state.launch_start);
+        emulator::check_launches(*earlier, cell, last, now, state.launch_start);
     }
-    cells -= begin / kCellBytes;
-    Cell *cell = cells + address / kCellBytes, *last = cells + (address + width - 1) / kCellBytes;
-    if (global &&
-        std::max({cell->clock, cell->group[0].clock, cell->group[1].clock}) <= state.block_start)
-        ++progress_made;
-    if (state.acting)
-        for (; cell <= last; ++cell) check_cell<true>(*cell, global, now, since);
-    else
-        for (; cell <= last; ++cell) check_cell<false>(*cell, global, now, since);
+    check_cells(cell, last, global, now, since);
 }
 
 void check_launches(const Earlier& earlier, const Allocation& memory, uintptr_t begin,
                     uintptr_t end, Kind kind) {
     const Access now{0, 0, 0, kind, 3};
-    if (memory.cells)
-        emulator::check_launches(earlier, memory.cells, memory.begin, begin, end, now, state.last);
+    if (!memory.cells) return;
+    const Cell* const cells = memory.cells - memory.begin / kCellBytes;
+    emulator::check_launches(earlier, cells + begin / kCellBytes, cells + (end - 1) / kCellBytes,
+                             now, state.last);
 }
 
 void set_in_flight(Cell* cells, uintptr_t begin, uintptr_t address, int bytes, bool in_flight) {
