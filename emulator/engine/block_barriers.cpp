@@ -46,15 +46,15 @@ bool passes() {
     const auto waiting = std::find_if(threads.begin(), end,
                                       [](const Thread& t) { return t.state == State::at_barrier; });
     if (waiting == end) return false;
-    const auto there = threads_that([&](const Thread& t) {
+    const auto is_there = [&](const Thread& t) {
         return t.state == State::at_barrier && same_site(t.site, waiting->site);
-    });
-    const auto others = threads_that([&](const Thread& t) {
-        return t.state != State::returned &&
-               (t.state != State::at_barrier || !same_site(t.site, waiting->site));
-    });
-    const std::string here = site_name(waiting->site);
+    };
+    const auto has_returned = [](const Thread& t) { return t.state == State::returned; };
+    const auto others =
+        threads_that([&](const Thread& t) { return !is_there(t) && !has_returned(t); });
     if (!others.empty()) {
+        const auto there = threads_that(is_there);
+        const std::string here = site_name(waiting->site);
         const bool same_line = std::any_of(others.begin(), others.end(), [&](unsigned t) {
             return threads[t].state == State::at_barrier && site_name(threads[t].site) == here;
         });
@@ -64,12 +64,13 @@ bool passes() {
              (same_line ? ", another barrier of that line" : ""));
         return false;
     }
-    if (there.size() < run.threads && !without.barrier.file) {
+    if (!without.barrier.file && std::any_of(threads.begin(), end, has_returned)) {
         without.barrier = waiting->site;
-        without.returned = threads_that([](const Thread& t) { return t.state == State::returned; });
+        without.returned = threads_that(has_returned);
     }
     passed = waiting->site;
-    for (const unsigned t : there) threads[t].state = State::ready;
+    for (auto t = waiting; t != end; ++t)
+        if (t->state == State::at_barrier) t->state = State::ready;
     ++totals.barriers;
     ++begun;
     return true;

@@ -24,7 +24,18 @@ namespace {
 // The threads' fibers. They are never destroyed, because that would unwind a suspended one.
 std::vector<boost::context::fiber>& fibers = *new std::vector<boost::context::fiber>;
 bool after_failure;  // the launch has failed, and threads still run
-boost::context::fiber scheduler;  // what runs when a thread waits or returns: run_ready_threads()
+boost::context::fiber scheduler;  // run_ready_threads(), while a thread runs
+boost::context::fiber* left;  // where the fiber that has switched to another is to be kept
+// The threads whose turn comes next, up to `end`.
+struct Turns {
+    const unsigned *next, *end;
+} turns;
+
+void switch_to(boost::context::fiber& other, boost::context::fiber& self) {
+    left = &self;
+    boost::context::fiber from = std::move(other).resume();
+    *left = std::move(from);  // the one that has switched back
+}
 
 struct Stack {  // Boost.Context's interface of a stack allocator
     unsigned thread;
@@ -39,7 +50,7 @@ struct Stack {  // Boost.Context's interface of a stack allocator
 // The loop of a fiber: it runs the kernel as one thread of a block, then waits until it is to be
 // another.
 boost::context::fiber thread_main(boost::context::fiber&& from) {
-    scheduler = std::move(from);
+    *left = std::move(from);
     for (;;) {
         run.thread(run.argument);
         threads[current_thread].in_kernel = false;
@@ -57,18 +68,33 @@ void enter_rank(unsigned rank) {
     builtins.dynamic_shared = static_cast<char*>(run.shared) + rank * run.shared_stride;
 }
 
-void resume(unsigned thread) {
+// Switches to a thread from `self`, the scheduler or another thread.
+inline void run_thread(unsigned thread, boost::context::fiber& self) {
     current_thread = thread;
     indices.thread = threads[thread].index;
     if (run.ranks > 1) enter_rank(rank_of(thread));
     in_kernel = traced && threads[thread].in_kernel;
-    fibers[thread] = std::move(fibers[thread]).resume();
-    in_kernel = false;
+    switch_to(fibers[thread], self);
+}
+
+// The next thread that is ready, or kNoThread.
+inline unsigned next_ready() {
+    while (turns.next != turns.end) {
+        const unsigned thread = *turns.next++;
+        if (threads[thread].state == State::ready) return thread;
+    }
+    return kNoThread;
 }
 
 }  // namespace
 
-void suspend() { scheduler = std::move(scheduler).resume(); }
+void suspend() {
+    boost::context::fiber& self = fibers[current_thread];
+    const bool over = run.error || run.restart;
+    const unsigned next = over ? kNoThread : next_ready();
+    if (next == kNoThread) switch_to(scheduler, self);
+    else run_thread(next, self);
+}
 
 void wait_for(const void* object, const Call& site, std::string (*why)(const void*)) {
     Thread& self = threads[current_thread];
@@ -135,14 +161,12 @@ void make_threads() {
 }
 
 void run_ready_threads(const std::vector<unsigned>& sequence) {
-    for (bool any = true; any && !run.error && !run.restart;) {
-        any = false;
-        for (unsigned t : sequence) {
-            if (threads[t].state != State::ready) continue;
-            any = true;
-            resume(t);
-            if (run.error || run.restart) return;
-        }
+    while (!run.error && !run.restart) {
+        turns = {sequence.data(), sequence.data() + sequence.size()};
+        const unsigned first = next_ready();
+        if (first == kNoThread) return;
+        run_thread(first, scheduler);  // which switches to the next one, and so on
+        in_kernel = false;
     }
 }
 
@@ -153,8 +177,8 @@ void run_after_failure(const std::vector<unsigned>& sequence) {
     threads[current_thread].state = State::returned;
     for (int round = 0; round < kRounds; ++round)
         for (unsigned t : sequence)
-            if (threads[t].state == State::ready) resume(t);
-    after_failure = false;
+            if (threads[t].state == State::ready) run_thread(t, scheduler);
+    in_kernel = after_failure = false;
     run.error = error;
 }
 
