@@ -31,7 +31,7 @@ using Clock = std::chrono::steady_clock;
 // Tracing takes ten times as long as running. After kSeconds of it, a kernel that was traced three
 // times is no longer traced. After kSecondsOfLaunch in one launch, only a fraction of the launch's
 // time goes into tracing.
-constexpr double kSeconds = 10, kSecondsOfLaunch = 3, kFraction = 0.1;
+constexpr double kSeconds = 10, kSecondsOfLaunch = 2, kFraction = 0.1;
 constexpr double kReserve = 2e9;  // bytes of the machine's memory that stay free
 constexpr uint64_t kAccesses = 1 << 18;  // between two looks at the clock
 // Seconds before a line says how far the program is, and between two such lines.
@@ -46,6 +46,7 @@ struct Kernel {
 struct All {
     std::vector<Kernel> kernels;
     double begin = 0, block = 0;  // of the launch and of the block: seconds of the processor
+    double looked = 0;  // when it was last noted how long the block has been traced
     double traced = 0;  // of the launch: seconds of the processor
     bool out_of_memory = false;  // for more records of accesses
     uint64_t blocks = 0, looked_at = 0;  // of the launch: all, and those traced as a whole
@@ -279,15 +280,23 @@ void begin_launch() {
 
 bool looks_at_block() {
     if (!printed_at_exit()) return true;
-    all().block = processor_seconds();
+    all().block = all().looked = processor_seconds();
     return !enough();
 }
+
+namespace {
+void note_traced() {
+    const double now = processor_seconds();
+    all().traced += now - all().looked;
+    all().looked = now;
+}
+}  // namespace
 
 void end_block() {
     if (!printed_at_exit()) return;
     ++all().blocks;
     if (traced) {
-        all().traced += processor_seconds() - all().block;
+        note_traced();
         ++all().looked_at;
     }
     print_progress();
@@ -295,11 +304,16 @@ void end_block() {
 
 void check_time() {
     run.until_time_check = kAccesses;
-    all().traced += processor_seconds() - all().block;
-    all().block = processor_seconds();
+    note_traced();
     print_progress();
     all().out_of_memory |= available_memory() < kReserve;
-    if (!enough()) return;
+    // What a part of a block has counted distorts the counts. Therefore a block is traced to its end
+    // unless it takes several times as long as those before.
+    constexpr double kTimes = 4;
+    const double of_block = all().looked - all().block, of_others = all().traced - of_block;
+    const bool soon_ends =
+        all().looked_at && of_block * double(all().looked_at) < kTimes * of_others;
+    if (!enough() || (soon_ends && !all().out_of_memory)) return;
     count_pending();
     traced = false;
 }
