@@ -27,10 +27,36 @@ def page(title, records, template="view", folder=None):
     glossary = [words(language) for language in LANGUAGES]
     text = text.replace('"GLOSSARY"', json.dumps(glossary, ensure_ascii=False), 1)
     text = text.replace('"OF_MATRIX"', json.dumps(OF_MATRIX), 1)
+    if template == "view":
+        records = [{**each, "blocks": [in_differences(block) for block in each.get("blocks", ())]} for each in records]
     if folder:
         text = apart(text, folder, records)
     text = text.replace("TITLE", html.escape(title), 1)
     return text.replace('"RECORDS"', json.dumps(records, separators=(",", ":")).replace("</", "<\\/"), 1)
+
+
+def in_differences(block):
+    """A block of a record whose events and notes have, for their numbers, the differences from the row before that has
+    the same first cell: the same site of the warp, or the same kind. Many are 0 then, so that a packed page is half as
+    large. withNumbers() in page/record.js adds them up."""
+    return {**block, "warps": list(map(differences, block["warps"])), "notes": differences(block["notes"])}
+
+
+def differences(rows):
+    last = {}
+
+    def difference(value, before):
+        if isinstance(value, int) and isinstance(before, int):
+            return value - before
+        if isinstance(value, list) and isinstance(before, list) and len(value) == len(before):
+            return list(map(difference, value, before))
+        return value
+
+    made = []
+    for key, *cells in rows:
+        made.append([key, *difference(cells, last.get(key))])
+        last[key] = cells
+    return made
 
 
 def packed(data, then):

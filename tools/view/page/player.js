@@ -87,6 +87,8 @@ function speak(chosen) {
   }
 }
 
+for (const { blocks } of RECORDS)
+  for (const block of blocks) Object.assign(block, { warps: block.warps.map(withNumbers), notes: withNumbers(block.notes) });
 for (const data of RECORDS) views.push(new View(data, document.getElementById("views")));
 document.getElementById("views").classList.toggle("several", views.length > 1);
 for (const box of document.querySelectorAll(".together")) {

@@ -3,6 +3,18 @@
 // "3 lanes" for the word "lanes", or "1 lane".
 const many = (n, of) => say(of, { n }).replace(/^(1 \w+)s$/, "$1");
 
+// The rows of events or notes with their own numbers: html_page.py writes the differences from the row before that has the
+// same first cell.
+function withNumbers(rows) {
+  const last = new Map();
+  const sum = (value, before) => typeof value === "number" && typeof before === "number" ? value + before :
+    Array.isArray(value) && Array.isArray(before) && value.length === before.length ? value.map((each, i) => sum(each, before[i])) : value;
+  return rows.map(([key, ...cells]) => {
+    last.set(key, sum(cells, last.get(key)));
+    return [key, ...last.get(key)];
+  });
+}
+
 // An event as an object. addresses: of each lane, or null; to: a copy's destinations in shared memory.
 function decode(data, [site, cost, ideal, moment, base, pattern, toBase, toPattern]) {
   const [kind, file, line, width] = data.sites[site];
