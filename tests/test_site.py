@@ -39,8 +39,8 @@ def test_terms_of_a_chapter_are_explained_there_alone():
     for chapter, explained in ("03", False), ("14", True):
         page = nodes.paragraph("", "", nodes.Text("Both are drawn to the same scale."))
         of_english = make_site.Book(BUILD, "en", [])
-        of_english.explain(page, set(), of_english.of_other_chapters(chapter))
-        assert ("scale" in [each.astext() for each in page.findall(nodes.abbreviation)]) == explained, chapter
+        of_english.explain(page, set(), of_english.of_other_chapters(chapter), "glossary.html")
+        assert any(">scale<" in each.astext() for each in page.findall(nodes.raw)) == explained, chapter
 
 
 def test_code_has_the_colours_of_the_matrices():
@@ -48,9 +48,9 @@ def test_code_has_the_colours_of_the_matrices():
     shared_pages = pytest.importorskip("book.shared_pages", reason="Pygments is missing (python3-pygments)")
     shown = shared_pages.shown_source(ROOT / "03_shared_blocking/matmul.cu")
     for matrix, names in ("A", ("A", "As", "a")), ("B", ("B", "Bs", "b")), ("C", ("C", "acc")):
-        assert {*re.findall(rf'class="n n-{matrix}">(\w+)<', shown)} == {*names}
-        assert f".n-{matrix} {{ color: var(--{matrix.lower()}) }}" in shared_pages.NAMES
-    assert "n-A" not in shared_pages.shown_source(ROOT / "03_shared_blocking/notes.md")
+        assert {*re.findall(rf'class={matrix}>(\w+)<', shown)} == {*names}
+        assert f".{matrix} {{ color: var(--{matrix.lower()}) }}" in shared_pages.NAMES
+    assert "class=A>" not in shared_pages.shown_source(ROOT / "03_shared_blocking/notes.md")
 
 
 class Page(html.parser.HTMLParser):
@@ -86,7 +86,7 @@ def test_links(book):
     # A lesson links to an explanation, a diff, and a toy, in the page's language and with its settings.
     links = pages[book / "ja" / LESSON].links
     for wanted in (r"\.\./\.\./views/03\.html\?ja#////\d", r"\.\./\.\./tree/03_\w+/matmul\.cu\.html\?ja#L\d+",
-                   r"\.\./docs/toys/banks\.html\?ja#\w+"):
+                   r"\.\./\.\./toys/banks\.html\?ja#\w+"):
         assert any(re.fullmatch(wanted, link) for link in links), wanted
     assert "../../views/11.1.html?ja#////4" in pages[book / "ja/11_wgmma/index.html"].links  # a step's explanation
     for language, word in ("ja", "説明"), ("zh", "explanation"):  # 03 has no Chinese text
@@ -94,7 +94,7 @@ def test_links(book):
     for language in ("en", "ja", "zh"):  # the list of all exercises is in the navigation
         assert "docs/learn.html" in pages[book / language / "index.html"].links
     primer = (book / "zh/docs/primer.html").read_text()
-    assert all(f'<iframe src="toys/{toy}.html?zh#' in primer for toy in ("coalescing", "roofline"))
+    assert all(f'<iframe src="../../toys/{toy}.html?zh#' in primer for toy in ("coalescing", "roofline"))
 
 
 def test_weight(book):
@@ -103,13 +103,13 @@ def test_weight(book):
     loaded = set()
     for path in book.rglob("*.html"):
         text = path.read_text()
-        assert not re.search(r'<(i|span) class="?\w+"?>\s+</', text), path
+        assert not re.search(r'<([ibu]( class=\w+)?|span class="\w+")>\s+</', text), path
         links = Page(path).links + re.findall(r'\{ src: "([^"]*)" \}', text)  # the latter by a script
         loaded |= {(path.parent / urllib.parse.urlsplit(link).path).resolve() for link in links}
     assert [path for path in book.rglob("*.js") if path.stat().st_size > 50000 and path not in loaded] == []
     shared = [path.read_bytes() for path in book.rglob("*.*") if path.suffix in (".js", ".css")]
     assert len(shared) == len({*shared})
-    assert sum(path.stat().st_size for path in book.rglob("*.*") if path.is_file()) < 17e6
+    assert sum(path.stat().st_size for path in book.rglob("*.*") if path.is_file()) < 13.5e6
 
 
 # A view has been drawn. Its script is loaded after its record has been unpacked.
@@ -162,7 +162,7 @@ def test_a_diff(book, chromium):  # noqa: F811
         show(chromium, f"{book}/en/10_async_mma/index.html#diff-10.1")
         ask(chromium, "document.querySelectorAll('details.change').forEach(each => { each.open = true })")
         assert ask(chromium, PALE.replace("body *", ".change *")) == [], scheme
-        assert ask(chromium, """new Set([".diff ins:not(.dim)", ".diff .k", ".diff .n-A"].map(each =>
+        assert ask(chromium, """new Set([".diff ins:not(.dim)", ".diff b", ".diff .A"].map(each =>
             getComputedStyle(document.querySelector(each)).color)).size""") == 3, scheme
         for name in ("tree/diff/03_04.html", "tree/03_shared_blocking/matmul.cu.html"):
             show(chromium, book / name)
@@ -209,7 +209,7 @@ def test_quoted_lines(book, chromium):  # noqa: F811
         assert links[0] == f"../../tree/{file}.html", language
         assert re.fullmatch(rf"#diff-{words.replace('/', '.')}(-\d+)?", links[1]), language
         assert ask(chromium, f"document.getElementById('{links[1][1:]}').closest('details') !== null"), language
-        assert ask(chromium, "document.querySelectorAll('p.source + div .k, p.source + div .kt').length") > 0
+        assert ask(chromium, "document.querySelectorAll('p.source + div :is(b, u)').length") > 0
     for scheme in ("light", "dark"):
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
@@ -233,7 +233,7 @@ def test_pages_on_a_phone(book, chromium):  # noqa: F811
     of code is cut off, and no name in a table is broken."""
     lesson = book / "en" / LESSON
     alone = ("views/03.html", "views/07.html", "tree/03_shared_blocking/matmul.cu.html", "tree/diff/03_04.html",
-             "zh/search.html", "en/docs/toys/banks.html", "ja/index.html", f"zh/{LESSON}")
+             "zh/search.html", "toys/banks.html", "ja/index.html", f"zh/{LESSON}")
     for page in (*(book / page for page in alone), lesson):
         show(chromium, page, width=390)
         assert page.name != "03.html" or wait(chromium, VIEW_IS_THERE)
@@ -252,6 +252,8 @@ def test_pages_on_a_phone(book, chromium):  # noqa: F811
     # A unit of a picture is a pixel, so that its letters, which have 11 units (test_text_fits), can be read.
     pictures = ask(chromium, """[...document.images].filter(each => each.checkVisibility())
         .map(each => [each.src, each.getBoundingClientRect().width])""")
+    assert ask(chromium, """[...document.querySelectorAll("label svg, button svg, svg.furo-related-icon")].filter(each =>
+        !getComputedStyle(each).maskImage.includes("svg")).map(each => each.outerHTML)""") == []
     small = {src for src, width in pictures if width + .1 < float(re.search(
         r'viewBox="0 0 (\S+)', pathlib.Path(urllib.parse.urlsplit(src).path).read_text())[1])}
     assert small == set() and len(pictures) > 70
@@ -532,8 +534,8 @@ def test_nothing_moves_for_who_wants_no_motion(book, chromium):  # noqa: F811
             assert (ask(chromium, views) == 0) == reduced
             show(chromium, book / "en/index.html")
             assert (ask(chromium, next_chapter) == 0) == reduced
-        for toy in sorted(path.name for path in (book / "en/docs/toys").glob("*.html")):
-            show(chromium, book / "en/docs/toys" / toy)
+        for toy in sorted(path.name for path in (book / "toys").glob("*.html")):
+            show(chromium, book / "toys" / toy)
             controls = "[...document.querySelectorAll(':is(#controls, #main) :is(input, button)')]"
             assert ask(chromium, f"""{controls}.reduce((sum, each) => {{
                 each.value = +each.value + 1;
@@ -600,12 +602,12 @@ def test_search(book, chromium):  # noqa: F811
 
 
 def test_a_lesson(book, chromium):  # noqa: F811
-    """Words are explained in the page's language. The frame of a view is as high as the view, and in the page's theme;
-    a command in the text leads to its explanation there. The switch of languages leads to the same section, on the
-    first page to the reader's language."""
+    """Words are explained in the page's language, in which a toy has its links, too. The frame of a view is as high
+    as the view, and in the page's theme; a command in the text leads to its explanation there. The switch of
+    languages leads to the same section, on the first page to the reader's language."""
     show(chromium, f"{book}/ja/{LESSON}#banks")
     tip = "(tip => tip && !tip.hidden ? tip.textContent : '')(document.getElementById('tip'))"
-    word = "[...document.querySelectorAll('article abbr')].find(each => /共有メモリ/.test(each.textContent))"
+    word = "[...document.querySelectorAll('article .term')].find(each => /共有メモリ/.test(each.textContent))"
     ask(chromium, f"void ({word}.scrollIntoView({{ block: 'center' }}), {word}.focus())")
     assert ask(chromium, f"document.activeElement === {word} && {tip}").startswith("共有メモリ")
     assert ask(chromium, f"getComputedStyle({word}).textDecorationLine") == "underline"
@@ -627,8 +629,11 @@ def test_a_lesson(book, chromium):  # noqa: F811
         wait(chromium, "location.href.includes('/views/03.html?ja#') && location.hash.endsWith('/5')")
         wait(chromium, "innerHeight >= Math.ceil(document.documentElement.getBoundingClientRect().height)")
         chromium.switch_to.default_content()
+    toy = ask(chromium, "document.querySelector('article a[href*=\"/toys/\"]').href")
     chromium.find_element("css selector", ".sidebar-drawer .languages [lang=zh]").click()
     wait(chromium, f"location.href.endsWith('/zh/{LESSON}#banks') && document.querySelector('#banks h3')")
+    chromium.get(toy)
+    assert f"/ja/{LESSON}" in ask(chromium, "document.querySelector('#more a').href")
     chromium.execute_cdp_cmd("Emulation.setUserAgentOverride", {"userAgent": "test", "acceptLanguage": "zh-CN"})
     show(chromium, f"{book}/index.html")
     wait(chromium, "location.pathname.endsWith('/zh/index.html')")

@@ -3,12 +3,13 @@ views are in lessons, as traced builds of stages, and then calls, in tools/, pyt
 [PROGRAM...].
 
 Sphinx gets each page as it is on GitHub, with links changed to the places in the site. Pages are in FOLDER/LANGUAGE,
-and beside them is what all languages share: sources as highlighted pages, pictures, views.
+and beside them is what all languages share: sources as highlighted pages, pictures, toys, views.
 """
 import concurrent.futures
 import functools
 import html
 import itertools
+import json
 import os
 import pathlib
 import re
@@ -33,8 +34,11 @@ from results import InvalidInput
 
 THEME = shared_pages.THEME
 VIEW = ROOT / "tools/view/page"
-SCRIPTS = (VIEW, "tip"), (THEME, "book"), (THEME, "screen"), (THEME, "prediction")  # each with a style sheet
-UNUSED = ("jquery.js", "underscore.js", "_sphinx_javascript_frameworks_compat.js")  # Sphinx before 6 loads them
+SCRIPTS = [VIEW / "tip", *(THEME / name for name in ("book", "screen", "prediction"))]  # each with a style sheet
+# Sphinx before 6 loads the first three. mend_furo() adds pygments.css to furo.css, and the last one is for extensions.
+UNUSED = (
+    "jquery.js", "underscore.js", "_sphinx_javascript_frameworks_compat.js", "pygments.css", "furo-extensions.css"
+)
 SPHINX = {"en": "en", "ja": "ja", "zh": "zh_CN"}  # Sphinx's names of the languages
 # Phrases of the site, each in Japanese and Chinese.
 WORDS = {
@@ -117,6 +121,11 @@ def wrap_classes(text, of_source):
     return [f"fit-{fitting}"]
 
 
+def id_of(term):
+    """The id of a term's row in the glossary."""
+    return re.sub(r"\W+", "-", term.partition(", ")[0].lower()).strip("-")
+
+
 def is_of_words(table):
     """Whether a table has too many words for a phone's columns: book.css shows its rows as entries, one cell below
     another."""
@@ -126,13 +135,28 @@ def is_of_words(table):
 
 
 def without_marks(body):
-    """A page's text without the elements and classes of Sphinx that no style and no script of the site needs: those of
-    the words of a literal, and of links."""
-    return re.sub(
+    """A page's text without what no style and no script of the site needs: comments, and elements and classes of Sphinx
+    for the words of a literal, for links, and for the rows and the only paragraph of a cell of a table."""
+    body = re.sub(
         r'(?s)<code class="docutils literal notranslate">(.*?)</code>',
         lambda literal: f'<code class="literal">{re.sub("<span[^>]*>|</span>", "", literal[1])}</code>',
         re.sub(' class="reference (internal|external)"', "", shared_pages.in_short(body)),
     )
+    body = re.sub(r'(?s)<!--.*?-->\n?| class="row-(?:odd|even)"|(?<=<th) class="head"|(?<=<th class=")head ', "", body)
+    return re.sub(r"(?s)(<t[dh][^>]*>)<p>((?:(?!</?p\b).)*)</p>\s*(?=</t[dh]>)", r"\1\2", body)
+
+
+def around_in_short(page):
+    """A page without indentation, comments, and classes that mend_furo() makes needless around its text, where they
+    weighed 4 KB a page, and with icons from icons.css."""
+    parts = re.split(r"(?s)(<article.*</article>)", page)
+    needless = (r'(?s)<!--.*?-->| class="(?:reference internal|toctree-l\d)"| ?\breference (?:internal|external)'
+                r"|\btoctree-l\d ")
+    icons = r'<svg(?: class="([^"]*)")?><use href="#(svg-[\w-]+)"></use></svg>'
+    for at in range(0, len(parts), 2):
+        part = re.sub(r"\n\s+", "\n", re.sub(needless, "", parts[at]))
+        parts[at] = re.sub(icons, r'<svg class="\1 \2"></svg>', part)
+    return "".join(parts)
 
 
 class Book:
@@ -169,7 +193,7 @@ class Book:
                 language = self.language if other else "en"
             to = f"{language}/{place(file)}.html"
         elif file.parent == ROOT / "docs/toys":
-            to = f"{self.language}/{file.relative_to(ROOT)}?{self.language}"
+            to = f"toys/{file.name}?{self.language}"
         else:
             to = self.share(file)
         return os.path.relpath(to, os.path.dirname(f"{self.language}/{place(page)}")) + hash_ + anchor
@@ -262,7 +286,10 @@ class Book:
                 above["classes"].append("source")
         self.add_diffs(name, doctree)
         if re.match(r"\d\d_|docs/primer", name):
-            self.explain(doctree, set(), self.of_other_chapters(name[:2]))
+            to = os.path.relpath("docs/glossary.html", os.path.dirname(name))
+            self.explain(doctree, set(), self.of_other_chapters(name[:2]), to)
+        if name == "docs/glossary":
+            self.name_terms(doctree)
 
     def show_toys(self, page, doctree):
         """Replaces a paragraph that is only a link to a toy by the toy."""
@@ -436,37 +463,51 @@ class Book:
         return f"{own} · {said}" if own else said
 
     def of_other_chapters(self, chapter):
-        """The explanations that hold in another chapter alone: a term such as "scale (of a row or column)" has this
-        meaning where the glossary says that it is seen, and elsewhere mostly another one."""
+        """The ids of terms whose explanation holds in another chapter alone: a term such as "scale (of a row or
+        column)" has this meaning where the glossary says that it is seen, and elsewhere mostly another one."""
         return {
-            self.said(term, row)
+            id_of(term)
             for term, row in glossary().items()
             if " (of " in term and (seen := re.match(r"\d\d", row["seen in"])) and seen[0] != chapter
         }
 
     @functools.cached_property
+    def said_of(self):
+        """{the id of a term's row in the glossary: its explanation}"""
+        return {id_of(term): self.said(term, row) for term, row in glossary().items()}
+
+    @functools.cached_property
     def terms(self):
-        """{word: its meanings in the glossary}. A page in English has English words in every language."""
+        """{word: the ids of its rows in the glossary}. A page in English has English words in every language."""
         found = {}
         for term, row in glossary().items():
-            own, said = row.get(LANGUAGES[self.language], ""), self.said(term, row)
+            own = row.get(LANGUAGES[self.language], "")
             for word in {*re.split("、|[,;] ", re.sub(r" ?\(.*?\)", "", f"{own}、{term}"))}:
                 if len(word) > 1 and not word[0].isdigit() and word not in ORDINARY:
-                    found.setdefault(word if word[1].isupper() else word.lower(), []).append(said)
+                    found.setdefault(word if word[1].isupper() else word.lower(), []).append(id_of(term))
         return found
 
-    def explain(self, node, known, elsewhere):
-        """Explains a term at its first use in each section of a page, with the glossary's meaning. known: the terms
-        that were explained before. elsewhere: explanations that do not hold on this page."""
+    def name_terms(self, doctree):
+        """Gives the glossary's rows ids, to which explained words lead."""
+        ids = {*self.said_of}
+        for row in doctree.findall(nodes.row):
+            if (name := id_of(row[0].astext())) in ids:  # the first of a term's rows
+                ids.remove(name)
+                row["ids"].append(name)
+
+    def explain(self, node, known, elsewhere, to):
+        """Explains a term at its first use in each section of a page, with the glossary's meaning: links it to its row,
+        which book.js shows. known: the ids of terms that were explained before. elsewhere: those whose meaning does not
+        hold on this page. to: the address of the glossary."""
         made = []
         for is_text, children in itertools.groupby(node.children, lambda child: isinstance(child, nodes.Text)):
             if is_text:  # of a paragraph
-                made += self.explained("".join(children), known, elsewhere)
+                made += self.explained("".join(children), known, elsewhere, to)
                 continue
             for child in children:
                 if not isinstance(child, UNEXPLAINED):
                     new = isinstance(child, nodes.section) and isinstance(node.parent, nodes.document)
-                    self.explain(child, set() if new else known, elsewhere)
+                    self.explain(child, set() if new else known, elsewhere, to)
                 made.append(child)
         node.children = []
         node.extend(made)
@@ -476,17 +517,19 @@ class Book:
         words = "|".join(re.escape(word).replace(r"\ ", r"\s") for word in sorted(self.terms, key=len, reverse=True))
         return re.compile(rf"(?<![A-Za-z0-9_\-ァ-ー])(?:{words})s?(?![A-Za-z0-9_\-ァ-ー])", re.I)
 
-    def explained(self, text, known, elsewhere):
+    def explained(self, text, known, elsewhere, to):
         made, at = [], 0
         for found in self.pattern.finditer(text):
             word = found[0].replace("\n", " ")
             forms = word, word.lower(), word[:-1], word[:-1].lower()
-            said = next((self.terms[each] for each in forms if each in self.terms), [])
-            said = [each for each in said if each not in elsewhere]
-            if not known.issuperset(said):
-                known.update(said)
+            ids = next((self.terms[each] for each in forms if each in self.terms), [])
+            ids = [each for each in ids if each not in elsewhere]
+            if not known.issuperset(ids):
+                known.update(ids)
                 made.append(nodes.Text(text[at : found.start()]))
-                made.append(nodes.abbreviation("", found[0], explanation="\n".join(said)))
+                also = f' data-terms="{" ".join(ids)}"' if len(ids) > 1 else ""
+                shown = f'<a class="term" href="{to}#{ids[0]}"{also}>{html.escape(found[0])}</a>'
+                made.append(nodes.raw("", shown, format="html"))
                 at = found.end()
         return [*made, nodes.Text(text[at:])]
 
@@ -506,13 +549,8 @@ class Book:
             "html_title": title,
             "html_search_language": "book",
             "html_show_search_summary": False,
-            "html_static_path": [
-                str(file)
-                for folder, name in SCRIPTS
-                for file in (folder / f"{name}.css", folder / f"{name}.js")
-            ] + [str(THEME / "diff.css")],
-            "html_css_files": ["colours.css", "diff.css", *(f"{name}.css" for _, name in SCRIPTS)],
-            "html_js_files": [f"{name}.js" for _, name in SCRIPTS],
+            "html_css_files": ["site.css"],
+            "html_js_files": ["site.js"],
             "templates_path": [str(THEME)],
             "html_sidebars": {
                 "**": [
@@ -546,13 +584,16 @@ class Book:
             app.build()
             index = view.packed(app.builder.indexer.freeze(), "index => Search.setIndex(index)")
             (self.out / self.language / "searchindex.js").write_text(index)
-        (self.out / self.language / "_static/colours.css").write_text(colours.OF_SITE + shared_pages.NAMES)
-        mend_furo(self.out / self.language / "_static")
-        toys = self.out / self.language / "docs/toys"
-        shutil.copytree(ROOT / "docs/toys", toys)
-        for toy in toys.glob("*.html"):
-            page = ROOT / "docs/toys" / toy.name
-            toy.write_text(re.sub(r'(?<=href=")[^"]*\.md[^"]*', lambda link: self.href(page, link[0]), toy.read_text()))
+        for page in (self.out / self.language).rglob("*.html"):
+            page.write_text(around_in_short(page.read_text()))
+        static = self.out / self.language / "_static"
+        styles, scripts = ([file.with_suffix(kind).read_text() for file in SCRIPTS] for kind in (".css", ".js"))
+        others = [(THEME / name).read_text() for name in ("icons.css", "diff.css")]
+        own = [colours.OF_SITE, shared_pages.code_colours(), shared_pages.NAMES]
+        terms = f"const TERMS = {json.dumps(self.said_of, ensure_ascii=False)}\n"
+        (static / "site.css").write_text("".join([*own, *others, *styles]))
+        (static / "site.js").write_text("".join([terms, *scripts]))
+        mend_furo(static)
         return self.shared
 
     def set_context(self, app, name, template, context, doctree):
@@ -573,16 +614,24 @@ class Book:
             own=self.language,
             language=self.language_of(page) if page else self.language,
             language_label=self.say("Language"),
-            script_files=[file for file in context["script_files"] if pathlib.Path(file).name not in UNUSED],
+            script_files=[file for file in context["script_files"] if is_used(file)],
+            css_files=[file for file in context["css_files"] if is_used(file)],
             on_this_page=self.say("On this page"),
         )
+
+
+def is_used(file):
+    """Whether a page loads a script or a style of Sphinx."""
+    return pathlib.Path(getattr(file, "filename", None) or file).name.partition("?")[0] not in UNUSED
 
 
 def mend_furo(static):
     """Completes Debian's Furo: its script and its style are in parts that only Debian's web server finds, and it lacks
     the dark theme for readers who have not chosen one. What no page loads goes."""
+    code = shared_pages.for_elements((static / "pygments.css").read_text())
     for name in UNUSED:
-        (static / name).unlink(missing_ok=True)
+        for folder in (static, static / "styles"):
+            (folder / name).unlink(missing_ok=True)
     script, style = static / "scripts/furo.js", static / "styles/furo.css"
     if (text := script.read_text()).startswith("import Gumshoe"):
         script.write_text((static / "scripts/gumshoe-patched.js").read_text() + text.partition("\n")[2])
@@ -594,7 +643,9 @@ def mend_furo(static):
     if "prefers-color-scheme" not in text:
         dark = re.search(r'body\[data-theme="dark"\] (\{[^}]*\})', text)[1]
         text += f'@media screen and (prefers-color-scheme: dark) {{ body:not([data-theme="light"]) {dark} }}\n'
-    style.write_text(text)
+    # The only links of these lists, and their first level, have no classes (around_in_short).
+    text = re.sub(r"(?<=[ >])\.reference\b", "a", text.replace(".sidebar-tree .toctree-l1", ".sidebar-tree > ul > li"))
+    style.write_text(code + text)
 
 
 def keep_once(out):
@@ -613,6 +664,20 @@ def keep_once(out):
             page.write_text(re.sub(r'(?<=(?:src|ref)=")[^"?#:]+', moved, page.read_text()))
         for file in same:
             file.unlink()
+
+
+def write_toys(out):
+    """Writes the toys, whose links lead to the page in the reader's language (theme/code.js)."""
+    folder = ROOT / "docs/toys"
+
+    def address(link):
+        path, hash_, anchor = link[0].partition("#")
+        return f"../en/{place((folder / path).resolve())}.html{hash_}{anchor}"
+
+    shutil.copytree(folder, out / "toys")
+    for toy in (out / "toys").glob("*.html"):
+        text = re.sub(r'(?<=href=")[^"]*\.md[^"]*', address, toy.read_text())
+        toy.write_text(f'{text}<script src="../tree/code.js"></script>\n')
 
 
 def view_page(program):
@@ -648,6 +713,7 @@ def write(out, programs):
             for each in [pool.submit(Book(part, language, views).write) for language in SPHINX]:
                 shared.update(each.result())
         keep_once(part)
+        write_toys(part)
         shared_pages.write(part, shared)
         shutil.copy(THEME / "index.html", part)
         if out.exists():

@@ -24,8 +24,10 @@ STYLES = {"light": "default", "dark": "github-dark"}  # of Pygments
 LEXERS = {**LANGUAGES_OF_CODE, ".ipynb": "text"}
 # The kinds of token of names in kernels, and their colours.
 OF_MATRIX = {name: getattr(Name, matrix.upper()) for matrix, names in view.OF_MATRIX.items() for name in names}
-NAMES = ":where(.highlight) i { font-style: normal }\n" + "".join(
-    f":root .highlight .n.n-{matrix.upper()} {{ color: var(--{matrix}) }}\n" for matrix in view.OF_MATRIX
+# The most frequent kinds of token have elements of their own: with a class these would weigh as much as the code.
+ELEMENTS = {"mi": "i", "k": "b", "kt": "u"}
+NAMES = ":where(.highlight) :is(i, b, u) { font: inherit; text-decoration: none }\n" + "".join(
+    f":root .highlight .{matrix.upper()} {{ color: var(--{matrix}) }}\n" for matrix in view.OF_MATRIX
 )
 
 
@@ -39,6 +41,18 @@ def is_coloured(kind):
         kind = kind.parent
     every = map(styles.get_style_by_name, STYLES.values())
     return any(style.style_for_token(kind) != style.style_for_token(Text) for style in every)
+
+
+def code_colours():
+    """What Furo would write on each page: the colours of code without a token's."""
+    def rule(scheme):
+        style = styles.get_style_by_name(STYLES[scheme])
+        colour = style.style_for_token(Text)["color"]
+        return (f"{{ --color-code-background: {style.background_color}; "
+                f"--color-code-foreground: {f'#{colour}' if colour else 'black'} }}\n")
+
+    return (f"body {rule('light')}@media not print {{\nbody[data-theme=dark] {rule('dark')}"
+            f"@media (prefers-color-scheme: dark) {{ body:not([data-theme=light]) {rule('dark')} }}\n}}\n")
 
 
 @simplefilter
@@ -57,9 +71,26 @@ def with_few_elements(lexer):
 
 
 def in_short(shown):
-    """Highlighted code with shorter tags: on the site they would weigh as much as the code."""
+    """Highlighted code with shorter and fewer tags: on the site they would weigh as much as the code. One is around
+    tokens of the same kind, such as the lines of a comment."""
     shown = re.sub(r'<span class="([a-z]{1,2}\d?|cpf)">([^<]*)</span>', r"<i class=\1>\2</i>", shown)
-    return re.sub(r'<span class="(n n-[ABC])">([^<]*)</span>', r'<i class="\1">\2</i>', shown)
+    shown = re.sub(r"(<i class=(\w+)>[^<]*)((?:</i>\s*<i class=\2>[^<]*)+)",
+                   lambda found: found[1] + re.sub("</?i[^>]*>", "", found[3]), shown)
+    shown = re.sub(r'<span class="n n-([ABC])">([^<]*)</span>', r"<i class=\1>\2</i>", shown)
+    for kind, element in ELEMENTS.items():
+        shown = re.sub(rf"<i class={kind}>([^<]*)</i>", rf"<{element}>\1</{element}>", shown)
+    return re.sub("(?s)<pre>.*?</pre>", lambda code: with_quotes(code[0]), shown)
+
+
+def with_quotes(shown):
+    return shown.replace("&quot;", '"').replace("&#39;", "'")
+
+
+def for_elements(rules):
+    """The rules of a style of Pygments, for what in_short() makes."""
+    for kind, element in ELEMENTS.items():
+        rules = re.sub(rf"\.{kind}\b(?=[^{{}}]*{{)", f"{element}:not([class])", rules)
+    return rules
 
 
 def links_back(to, folder, step=None):
@@ -116,7 +147,7 @@ def shown_source(file):
 def coloured(line):
     """A line of a program, highlighted."""
     lexer = with_few_elements(lexers.get_lexer_by_name("cuda", stripnl=False))
-    return in_short(highlight(line, lexer, formatters.HtmlFormatter(nowrap=True)).rstrip("\n"))
+    return with_quotes(in_short(highlight(line, lexer, formatters.HtmlFormatter(nowrap=True)).rstrip("\n")))
 
 
 def shown_folder(folder, to, shared):
@@ -145,27 +176,31 @@ def write(out, shared):
     shared = {**{f"tree/{file.relative_to(ROOT)}.html": file for file in programs.steps()}, **shared}
     (out / "tree").mkdir(exist_ok=True)
     for (name, style), scheme in zip(STYLES.items(), (colours.LIGHT, colours.DARK)):
-        rules = formatters.HtmlFormatter(style=style).get_style_defs()
+        rules = for_elements(formatters.HtmlFormatter(style=style).get_style_defs())
         (out / f"tree/{name}.css").write_text(f":root {{ {scheme} }}\n{rules}\n{NAMES}")
-    shutil.copy(THEME / "code.css", out / "tree")
+    for name in ("code.css", "code.js", "diff.css"):
+        shutil.copy(THEME / name, out / "tree")
     template = (THEME / "code.html").read_text()
     for to, source in shared.items():
         (out / to).parent.mkdir(parents=True, exist_ok=True)
         if to.endswith(".svg"):
             shutil.copy(source, out / to)
             continue
-        back = ""
+        back = script = ""
         if isinstance(source, list):
             title, shown = f"./run diff {' '.join(source)}", shown_diff(source, to)
             folder = diff_page.pairs(source)[-1][1].parent.name
         else:
             title, folder = str(source.relative_to(ROOT)), source.relative_to(ROOT).parts[0]
             shown = shown_source(source) if source.is_file() else shown_folder(source, to, shared)
-            back = links_back(to, folder, source) if source in programs.compared() else ""
+            if source in programs.compared():  # some of its lines lead to its lesson
+                back = links_back(to, folder, source)
+                script = f'<script src="{"../" * to.count("/")}tree/code.js"></script>\n'
         fills = {
             "TITLE": html.escape(title),
             "UP": "../" * to.count("/"),
             "SHOWN": shown,
+            "SCRIPT": script,
             "BACK": links_back(to, folder) + back,
         }
         (out / to).write_text(re.sub("|".join(fills), lambda mark: fills[mark[0]], template))

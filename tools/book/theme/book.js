@@ -1,7 +1,9 @@
-// Explains words of the glossary also at a touch and by the keyboard (tip.js).
-for (const word of document.querySelectorAll("article abbr[title]")) {
-  explain(word, word.title)
-  word.removeAttribute("title")
+// Explains words of the glossary at the pointer, at a touch and by the keyboard (tip.js). terms.js has the explanations.
+// Without scripts the words lead to them.
+for (const word of document.querySelectorAll("article .term")) {
+  const ids = word.dataset.terms?.split(" ") ?? [word.hash.slice(1)]
+  explain(word, ids.map(id => TERMS[id]).join("\n"))
+  word.addEventListener("click", event => event.preventDefault())
 }
 
 // On a phone the rows of these tables are entries (book.css).
