@@ -594,11 +594,14 @@ def test_a_table_of_words_on_a_phone(book, chromium):  # noqa: F811
 
 
 def test_search(book, chromium):  # noqa: F811
-    """A search finds parts of words that are written without spaces, and returns some pages, not most."""
+    """A search finds parts of words that are written without spaces, returns some pages, not most, and says how many,
+    in the page's language."""
     for words, language in (("共有メモリ", "ja"), ("共享内存", "zh"), ("swizzled rows", "en")):
         show(chromium, f"{book}/{language}/search.html?q={words}")
-        assert wait(chromium, "document.querySelectorAll('#search-results li a').length > 1"), words
-        assert ask(chromium, "document.querySelectorAll('#search-results li a').length") < len(files("*.md")) / 2, words
+        said = wait(chromium, "document.querySelector('.search-summary')?.textContent")  # when all are there
+        found = ask(chromium, "document.querySelectorAll('#search-results li a').length")
+        assert 1 < found < len(files("*.md")) / 2, words
+        assert re.search(r"\d+", said)[0] == str(found) and (language == "en" or not re.search("[a-z]", said)), said
 
 
 def test_a_lesson(book, chromium):  # noqa: F811

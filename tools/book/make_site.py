@@ -53,11 +53,27 @@ WORDS = {
     "Language": ("言語", "语言"),
     "Show": ("表示する", "显示"),
     "explanation {}": ("説明 {}", "说明 {}"),
-    "On this page": ("このページの内容", "本页内容"),
     "The whole change: {} lines, from {}": ("変更の全体: {} 行 ({} から)", "完整改动：{} 行（相对于 {}）"),
     "line {}": ("{} 行目", "第 {} 行"),
     "quoted in the text": ("本文の引用", "正文引用"),
 } | live.WORDS
+# Those of Furo's pages, and of Sphinx's search.
+OF_FURO = {
+    "On this page": ("このページの内容", "本页内容"),
+    "Next": ("次", "下一页"),
+    "Previous": ("前", "上一页"),
+    "Hide navigation sidebar": ("ナビゲーションを閉じる", "隐藏导航栏"),
+    "Hide table of contents sidebar": ("目次を閉じる", "隐藏目录"),
+    "Toggle site navigation sidebar": ("ナビゲーションを開閉する", "展开或收起导航栏"),
+    "Toggle Light / Dark / Auto color theme": (
+        "配色を切り替える (ライト、ダーク、自動)", "切换配色（浅色、深色、自动）"),
+    "Toggle table of contents sidebar": ("目次を開閉する", "展开或收起目录"),
+    "Toggle child pages in navigation": ("下位のページを開閉する", "展开或收起下级页面"),
+}
+OF_SEARCH = {
+    "Search finished, found ${resultCount} page(s) matching the search query.": (
+        "${resultCount} ページが見つかりました。", "找到 ${resultCount} 个页面。"),
+}
 # Words of the glossary that mean something else in most sentences, and are therefore not explained.
 ORDINARY = set(
     "box device guard half harness host issue launch multiply peak request share stage step unit "
@@ -146,16 +162,18 @@ def without_marks(body):
     return re.sub(r"(?s)(<t[dh][^>]*>)<p>((?:(?!</?p\b).)*)</p>\s*(?=</t[dh]>)", r"\1\2", body)
 
 
-def around_in_short(page):
+def around_in_short(page, say):
     """A page without indentation, comments, and classes that mend_furo() makes needless around its text, where they
-    weighed 4 KB a page, and with icons from icons.css."""
+    weighed 4 KB a page, and with icons from icons.css. say: translates Furo's words."""
     parts = re.split(r"(?s)(<article.*</article>)", page)
     needless = (r'(?s)<!--.*?-->| class="(?:reference internal|toctree-l\d)"| ?\breference (?:internal|external)'
                 r"|\btoctree-l\d ")
     icons = r'<svg(?: class="([^"]*)")?><use href="#(svg-[\w-]+)"></use></svg>'
+    words = rf">\s*({'|'.join(OF_FURO)})\s*<"
     for at in range(0, len(parts), 2):
         part = re.sub(r"\n\s+", "\n", re.sub(needless, "", parts[at]))
-        parts[at] = re.sub(icons, r'<svg class="\1 \2"></svg>', part)
+        part = re.sub(icons, r'<svg class="\1 \2"></svg>', part)
+        parts[at] = re.sub(words, lambda found: f">{say(found[1])}<", part)
     return "".join(parts)
 
 
@@ -168,7 +186,8 @@ class Book:
         self.pages = pages.of_site(language)
 
     def say(self, english):
-        return dict(zip(("ja", "zh"), WORDS.get(english, ()))).get(self.language, english)
+        words = WORDS | OF_FURO | OF_SEARCH
+        return dict(zip(("ja", "zh"), words.get(english, ()))).get(self.language, english)
 
     def say_in(self, page, english):
         """A phrase within the text of a page, in the text's language."""
@@ -585,7 +604,7 @@ class Book:
             index = view.packed(app.builder.indexer.freeze(), "index => Search.setIndex(index)")
             (self.out / self.language / "searchindex.js").write_text(index)
         for page in (self.out / self.language).rglob("*.html"):
-            page.write_text(around_in_short(page.read_text()))
+            page.write_text(around_in_short(page.read_text(), self.say))
         static = self.out / self.language / "_static"
         styles, scripts = ([file.with_suffix(kind).read_text() for file in SCRIPTS] for kind in (".css", ".js"))
         others = [(THEME / name).read_text() for name in ("icons.css", "diff.css")]
@@ -593,6 +612,9 @@ class Book:
         terms = f"const TERMS = {json.dumps(self.said_of, ensure_ascii=False)}\n"
         (static / "site.css").write_text("".join([*own, *others, *styles]))
         (static / "site.js").write_text("".join([terms, *scripts]))
+        if (words := static / "translations.js").exists():
+            own = {english: self.say(english) for english in OF_SEARCH}
+            words.write_text(f"{words.read_text()}Object.assign(Documentation.TRANSLATIONS, {json.dumps(own)})\n")
         mend_furo(static)
         return self.shared
 
@@ -616,7 +638,6 @@ class Book:
             language_label=self.say("Language"),
             script_files=[file for file in context["script_files"] if is_used(file)],
             css_files=[file for file in context["css_files"] if is_used(file)],
-            on_this_page=self.say("On this page"),
         )
 
 
@@ -627,11 +648,15 @@ def is_used(file):
 
 def mend_furo(static):
     """Completes Debian's Furo: its script and its style are in parts that only Debian's web server finds, and it lacks
-    the dark theme for readers who have not chosen one. What no page loads goes."""
+    the dark theme for readers who have not chosen one. The search of Debian's Sphinx looks up a sentence to which it
+    has already added a number, so that it finds no translation. What no page loads goes."""
     code = shared_pages.for_elements((static / "pygments.css").read_text())
     for name in UNUSED:
         for folder in (static, static / "styles"):
             (folder / name).unlink(missing_ok=True)
+    search = static / "searchtools.js"
+    search.write_text(re.sub(r"`(Search finished[^`]*)`\s*\)", r'"\1").replace("${resultCount}", resultCount)',
+                             search.read_text()))
     script, style = static / "scripts/furo.js", static / "styles/furo.css"
     if (text := script.read_text()).startswith("import Gumshoe"):
         script.write_text((static / "scripts/gumshoe-patched.js").read_text() + text.partition("\n")[2])
