@@ -54,22 +54,21 @@ std::string parse_stage(const std::string& text) {
 }
 
 OptionTable options_of(OpenClOptions& o) {
-    using Text = const std::string&;
     OptionTable table = product_options(o, "4096, on a CPU 256");
     add_options(
         table,
         {
             {"--stage", "NN", "only this stage, such as 04 (default: all)",
-             [&o](Text value) { o.stage = parse_stage(value); }},
+             [&o](const std::string& value) { o.stage = parse_stage(value); }},
             {"--platform", "NAME", "only devices of platforms with NAME in their name",
-             [&o](Text value) { o.platform = value; }},
+             [&o](const std::string& value) { o.platform = value; }},
             {"--device", "D", "use device D of --list (default: the first GPU, else 0)",
              number(o.device, 0, 1023)},
             {"--slides", "", "run the slides' own listings, in slides/, instead of the stages",
              flag(o.slides)},
             {"--list", "", "list the devices and stop", flag(o.list)},
             {"--kernels", "FOLDER", "take the .cl files from FOLDER (default: this chapter's)",
-             [&o](Text value) { o.kernels = value; }},
+             [&o](const std::string& value) { o.kernels = value; }},
         });
     return table;
 }

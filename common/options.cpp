@@ -18,25 +18,25 @@
 
 #include "common/errors.h"
 
-using Text = const std::string&;
+static Failure bad_value(const std::string& accepted) {
+    return Failure(kBadCommandLine, "takes " + accepted);
+}
 
-static Failure takes(Text what) { return Failure(kBadCommandLine, "takes " + what); }
-
-long long parse_number(Text text, long long low, long long high) {
+long long parse_number(const std::string& text, long long low, long long high) {
     char* end = nullptr;
     errno = 0;
     const long long value = std::strtoll(text.c_str(), &end, 10);
     if (!text.empty() && *end == '\0' && errno == 0 && value >= low && value <= high) return value;
-    throw takes(format("a whole number from %lld to %lld", low, high));
+    throw bad_value(format("a whole number from %lld to %lld", low, high));
 }
 
-std::string parse_choice(Text text, const std::vector<std::string>& accepted) {
+std::string parse_choice(const std::string& text, const std::vector<std::string>& accepted) {
     if (std::count(accepted.begin(), accepted.end(), text)) return text;
-    throw takes("one of " + joined(accepted));
+    throw bad_value("one of " + joined(accepted));
 }
 
 Setter shape_list(std::vector<Shape>& into) {
-    return [&into](Text value) {
+    return [&into](const std::string& value) {
         std::vector<Shape> shapes;
         std::istringstream list(value + ",");
         for (std::string each; std::getline(list, each, ',');) {
@@ -51,19 +51,21 @@ Setter shape_list(std::vector<Shape>& into) {
             else if (good && x == ':' && a <= b && b <= kMaxK)
                 for (; a <= b; a += c) shapes.push_back(square(a));
             else
-                throw takes(format("S, FIRST:LAST:STEP or MxNxK from 1 to %lld, or a list", kMaxK));
+                throw bad_value(
+                    format("S, FIRST:LAST:STEP or MxNxK from 1 to %lld, or a list", kMaxK));
         }
         into = shapes;
     };
 }
 
-// Checks that the file can be written before the work, not after it.
+// Checks before the work begins that the file can be written, and that it is not some other file of
+// the user's.
 Setter file_name(std::string& into) {
-    return [&into](Text value) {
+    return [&into](const std::string& value) {
         const std::filesystem::path path = value, folder = path.parent_path() / ".";
         const bool other = std::filesystem::exists(path) && !std::filesystem::is_regular_file(path);
         if (value.empty() || other || access(folder.c_str(), W_OK) != 0)
-            throw takes("the name of a file that can be written");
+            throw bad_value("the name of a file that can be written");
         std::string first;  // in a CSV or a record: names separated by commas
         std::getline(std::ifstream(path), first);
         const bool names = first.find(',') != std::string::npos &&
@@ -89,7 +91,7 @@ static void print_help(const Program& program) {
 }
 
 // A string in JSON.
-static std::string json_string(Text text) {
+static std::string json_string(const std::string& text) {
     std::string all = "\"";
     for (const unsigned char c : text)
         if (c == '"' || c == '\\') all += std::string("\\") + char(c);
@@ -130,10 +132,12 @@ static void print_description(const Program& program) {
     std::printf("{%s}\n", joined(all).c_str());
 }
 
-static bool begins_with(Text name, Text typed) { return name.compare(0, typed.size(), typed) == 0; }
+static bool begins_with(const std::string& name, const std::string& typed) {
+    return name.compare(0, typed.size(), typed) == 0;
+}
 
 // Whether the two differ in at most two adjacent letters, after the dashes and the first letter.
-static bool nearly_equal(Text name, Text typed) {
+static bool nearly_equal(const std::string& name, const std::string& typed) {
     const auto [first, its_first] =
         std::mismatch(name.begin(), name.end(), typed.begin(), typed.end());
     const auto [last, its_last] =
@@ -144,7 +148,7 @@ static bool nearly_equal(Text name, Text typed) {
 }
 
 // The option that was probably meant by `word`, or "".
-static std::string nearest_option(Text word, const OptionTable& options) {
+static std::string nearest_option(const std::string& word, const OptionTable& options) {
     const std::string typed = word.substr(0, word.find('='));
     for (const auto alike : {begins_with, nearly_equal})
         for (const Option& each : options)
@@ -173,17 +177,17 @@ bool parse_command_line(const Program& program, int argc, char** argv) {
                               (near.empty() ? "see" : "did you mean " + near + "? See") +
                               " --help");
         }
-        const bool takes = !option->takes.empty();
-        if (takes && i + 1 == argc) throw Failure(kBadCommandLine, word + ": needs a value");
-        const std::string value = takes ? argv[++i] : "";
+        const bool has_value = !option->takes.empty();
+        if (has_value && i + 1 == argc) throw Failure(kBadCommandLine, word + ": needs a value");
+        const std::string value = has_value ? argv[++i] : "";
         with_context(word + " '" + value + "'", [&] { option->set(value); });
     }
     return true;
 }
 
-// Wraps lines that are wider than the terminal between words, and indents what follows. A shape
-// ("256 x 256 x 256") counts as one word.
-static std::string wrapped(Text text) {
+// Breaks lines that are wider than the terminal at spaces, and indents what follows. A shape
+// ("256 x 256 x 256") is not broken.
+static std::string wrapped(const std::string& text) {
     winsize size = {};
     if (!isatty(STDERR_FILENO)) return text;
     const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
@@ -206,8 +210,8 @@ static std::string wrapped(Text text) {
     return all;
 }
 
-// Prints on stderr. ./run could not restore the order of two streams: for it the lines go to stdout
-// among the others, each after a mark (tools/stages.py).
+// Prints on stderr. Under ./run, which sets ERRORS_IN_OUTPUT, the lines go to stdout, each after the
+// byte 0x15 (tools/stages.py), because ./run could not restore the order of lines from two pipes.
 static void print_error(const std::string& lines) {
     if (!std::getenv("ERRORS_IN_OUTPUT")) {
         std::fprintf(stderr, "%s\n", lines.c_str());
@@ -218,7 +222,7 @@ static void print_error(const std::string& lines) {
     std::fflush(stdout);
 }
 
-int print_exception(Text name) {
+int print_exception(const std::string& name) {
     std::string wrong = name + ": ";
     ExitCode code = kDeviceFailed;
     try {
@@ -253,7 +257,7 @@ int run_program(const Program& program, int argc, char** argv, const std::functi
 
 OptionTable run_options(RunOptions& o, int most_repeats) {
     return {{"--verify-only", "", "check the results and stop", flag(o.verify_only)},
-            {"--repeat", "R", format("timed runs of each (default %d)", o.repeat),
+            {"--repeat", "R", format("timed runs for each row (default %d)", o.repeat),
              number(o.repeat, 1, most_repeats)},
             {"--csv", "FILE", "also write the rows to FILE", file_name(o.csv)},
             {"--wide", "", "show all columns, as --csv writes them", flag(o.wide)}};
@@ -263,7 +267,7 @@ Option device_option(int& device) {
     return {"--device", "D", "use CUDA device D (default 0)", number(device, 0, 1023)};
 }
 
-OptionTable product_options(Options& o, Text default_size) {
+OptionTable product_options(Options& o, const std::string& default_size) {
     OptionTable options = {
         {"--size", "S", "square matrices S x S (default " + default_size + ")",
          shape_list(o.sizes)},
@@ -274,9 +278,9 @@ OptionTable product_options(Options& o, Text default_size) {
         {"-k", "K", "columns of A, rows of B", number(o.k, 1, kMaxK)},
         {"--seed", "S", "another set of random inputs (default 1)", number(o.seed, 0, UINT32_MAX)},
         {"--gpu", "NAME", "predict for another GPU: " + joined(gpu_names()),
-         [&o](Text name) { o.gpu = gpu_named(parse_choice(name, gpu_names())); }},
+         [&o](const std::string& name) { o.gpu = gpu_named(parse_choice(name, gpu_names())); }},
         {"--limits", "FILE", "predict from what roofline measured and wrote to FILE (its --csv)",
-         [&o](Text file) { o.gpu = read_limits(file); }}};
+         [&o](const std::string& file) { o.gpu = read_limits(file); }}};
     add_options(options, run_options(o, 10000));
     return options;
 }
@@ -288,14 +292,14 @@ std::vector<Shape> shapes_of(const Options& o, Shape otherwise) {
     return shapes;
 }
 
-Row row_of(Text stage, Shape s, double error) {
+Row row_of(const std::string& stage, Shape s, double error) {
     return {{"stage", stage},           {"m", std::to_string(s.M)},
             {"n", std::to_string(s.N)}, {"k", std::to_string(s.K)},
             {"verified", "exact"},      {"error_of_bound", format("%.6f", error)}};
 }
 
 // The name of a step as it is typed: 05/1_two_buffers for 05_double_buffer/1_two_buffers.
-static std::string row_name(Text stage) {
+static std::string row_name(const std::string& stage) {
     const size_t slash = stage.find('/'), number = stage.find('_');
     return number < slash && slash != stage.npos ? stage.substr(0, number) + stage.substr(slash)
                                                  : stage;

@@ -73,7 +73,7 @@ int run_program(const Program& program, int argc, char** argv, const std::functi
 // The options of every program that verifies and measures.
 struct RunOptions {
     bool verify_only = false;
-    int repeat = 20;  // timed runs of each
+    int repeat = 20;  // timed runs for each row
     std::string csv;  // empty: no CSV
     bool wide = false;
     int device = 0;
