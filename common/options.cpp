@@ -14,6 +14,7 @@
 #include <iterator>
 #include <new>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "common/errors.h"
@@ -52,7 +53,9 @@ Setter shape_list(std::vector<Shape>& into) {
                 for (; a <= b; a += c) shapes.push_back(square(a));
             else
                 throw bad_value(
-                    format("S, FIRST:LAST:STEP or MxNxK from 1 to %lld, or a list", kMaxK));
+                    format("S, FIRST:LAST:STEP or MxNxK, or a list of these, with numbers "
+                           "from 1 to %lld (M and N: to %lld)",
+                           kMaxK, kMaxEdge));
         }
         into = shapes;
     };
@@ -63,8 +66,11 @@ Setter shape_list(std::vector<Shape>& into) {
 Setter file_name(std::string& into) {
     return [&into](const std::string& value) {
         const std::filesystem::path path = value, folder = path.parent_path() / ".";
-        const bool other = std::filesystem::exists(path) && !std::filesystem::is_regular_file(path);
-        if (value.empty() || other || access(folder.c_str(), W_OK) != 0)
+        std::error_code error;  // without it these functions throw
+        const auto type = std::filesystem::status(path, error).type();
+        const bool exists = type == std::filesystem::file_type::regular;
+        const bool accepted = exists || type == std::filesystem::file_type::not_found;
+        if (value.empty() || !accepted || access(folder.c_str(), W_OK) != 0)
             throw bad_value("the name of a file that can be written");
         std::string first;  // in a CSV or a record: names separated by commas
         std::getline(std::ifstream(path), first);
@@ -72,7 +78,8 @@ Setter file_name(std::string& into) {
                            std::all_of(first.begin(), first.end(), [](unsigned char c) {
                                return std::isalnum(c) || c == '_' || c == ',';
                            });
-        if (!first.empty() && !names && first.rfind("<svg", 0) != 0)
+        const bool empty = !exists || std::filesystem::file_size(path, error) == 0;
+        if (!empty && !names && first.rfind("<svg", 0) != 0)
             throw Failure(kBadCommandLine, "exists already, and is not a file of results");
         into = value;
     };
@@ -156,6 +163,14 @@ static std::string nearest_option(const std::string& word, const OptionTable& op
     return "";
 }
 
+static bool is_control(char c) { return std::iscntrl((unsigned char)c); }
+
+// What was typed, in one line and without control characters.
+static std::string quoted(std::string typed) {
+    std::replace_if(typed.begin(), typed.end(), is_control, '?');
+    return "'" + typed + "'";
+}
+
 bool parse_command_line(const Program& program, int argc, char** argv) {
     const OptionTable& options = program.options;
     for (int i = 1; i < argc; ++i) {
@@ -173,14 +188,14 @@ bool parse_command_line(const Program& program, int argc, char** argv) {
         if (option == options.end()) {
             const std::string near = nearest_option(word, options);
             throw Failure(kBadCommandLine,
-                          "no option '" + word + "' in this build; " +
+                          "no option " + quoted(word) + " in this build; " +
                               (near.empty() ? "see" : "did you mean " + near + "? See") +
                               " --help");
         }
         const bool has_value = !option->takes.empty();
         if (has_value && i + 1 == argc) throw Failure(kBadCommandLine, word + ": needs a value");
         const std::string value = has_value ? argv[++i] : "";
-        with_context(word + " '" + value + "'", [&] { option->set(value); });
+        with_context(word + " " + quoted(value), [&] { option->set(value); });
     }
     return true;
 }
@@ -197,8 +212,8 @@ static std::string wrapped(const std::string& text) {
         const std::string indent(line.find_first_not_of(' ') + 4, ' ');
         while (line.size() > columns) {
             size_t space = line.rfind(' ', columns);
-            while (space != line.npos && (line.compare(space, 3, " x ") == 0 ||
-                                          (space > 1 && line.compare(space - 2, 3, " x ") == 0)))
+            while (space != line.npos && space >= indent.size() &&
+                   (line.compare(space, 3, " x ") == 0 || line.compare(space - 2, 3, " x ") == 0))
                 space = line.rfind(' ', space - 1);
             if (space == line.npos || space < indent.size()) break;
             all += line.substr(0, space) + "\n";
@@ -237,8 +252,9 @@ int print_exception(const std::string& name) {
     }
     progress("");
     std::fflush(stdout);
-    for (char& c : wrong)  // control characters that were typed must not reach the terminal
-        if (std::iscntrl((unsigned char)c) && c != '\n') c = '?';
+    // Control characters, such as a file name's, must not reach the terminal.
+    std::replace_if(
+        wrong.begin(), wrong.end(), [](char c) { return c != '\n' && is_control(c); }, '?');
     wrong = wrapped(wrong);
     if (code == kWrongResult && on_terminal() && !std::getenv("NO_COLOR"))
         wrong = "\033[31m" + wrong + "\033[0m";

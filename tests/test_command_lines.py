@@ -1,6 +1,7 @@
 """How programs respond to bad input: their exit code, and one line that names what is wrong and what is accepted; and
 which files they do not replace. test_describe.py compares the output of --help with their options."""
 import os
+import pty
 import shlex
 import subprocess
 
@@ -57,6 +58,19 @@ def test_bad_input(name, words, code, wanted, tmp_path):
     assert (run.returncode, run.stderr.count("\n")) == (code, 1) and "\x1b" not in run.stderr, run.stderr
     assert all(word in run.stderr for word in wanted), (wanted, run.stderr)
     assert not os.listdir(tmp_path), "something is left behind"
+
+
+@pytest.mark.parametrize("typed", ("\n x " + 90 * "a" + "\nb", " x " + 90 * "a", "a\nb"))
+def test_bad_input_on_a_terminal(typed, tmp_path):
+    """A message is wrapped, whatever was typed, and no line of it begins with what was typed."""
+    ours, terminal = pty.openpty()
+    run = subprocess.run([program(f"{STAGE}_cpu"), "--size", typed], stdout=subprocess.DEVNULL, stderr=terminal,
+                         cwd=tmp_path, timeout=20)
+    os.close(terminal)
+    with os.fdopen(ours, "rb") as pipe:
+        lines = pipe.read1(10000).decode().splitlines()
+    first = next(at for at, line in enumerate(lines) if "--size" in line)
+    assert run.returncode == 2 and all(line.startswith("    ") for line in lines[first + 1:]), lines
 
 
 @pytest.mark.parametrize("name, option", ((f"{STAGE}_cpu", "--csv"), (f"{STAGE}_cpu_trace", "--record"),

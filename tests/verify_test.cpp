@@ -393,6 +393,58 @@ TEST(Limits, OfAGpuByItsName) {
     EXPECT_FALSE(find_gpu("gtx"));
 }
 
+// The setters of options.h refuse a bad value by a Failure, whatever the file system says of it.
+TEST(OptionValues, FilesThatCannotBeWritten) {
+    std::string folder = testing::TempDir() + "names.XXXXXX";
+    ASSERT_NE(mkdtemp(&folder[0]), nullptr);
+    std::filesystem::create_symlink("loop", folder + "/loop");
+    std::ofstream(folder + "/file") << "a,b\n";
+    std::string name = "unset";
+    for (const std::string& bad :
+         {std::string(), folder, folder + "/" + std::string(300, 'a'), folder + "/loop",
+          folder + "/loop/a", folder + "/file/a", folder + "/missing/a"}) {
+        EXPECT_NE(said_by(kBadCommandLine, [&] { file_name(name)(bad); }), "") << bad;
+        EXPECT_NE(said_by(kBadCommandLine, [&] { read_limits(bad); }), "") << bad;
+    }
+    EXPECT_EQ(name, "unset");
+    std::filesystem::remove_all(folder);
+}
+
+TEST(OptionValues, OnlyFilesOfResultsAreReplaced) {
+    std::string folder = testing::TempDir() + "results.XXXXXX";
+    ASSERT_NE(mkdtemp(&folder[0]), nullptr);
+    const std::string path = folder + "/a";
+    std::string name;
+    file_name(name)(path);
+    for (const char* text : {"", "stage,m\n01,1\n", "<svg/>\n"}) {
+        std::ofstream(path) << text;
+        EXPECT_EQ(said_by(kBadCommandLine, [&] { file_name(name)(path); }), "") << text;
+    }
+    for (const char* text : {"notes\n", "\nnotes\n", "\n", "a, b\n"}) {
+        std::ofstream(path) << text;
+        EXPECT_NE(said_by(kBadCommandLine, [&] { file_name(name)(path); }), "") << text;
+    }
+    std::filesystem::remove_all(folder);
+}
+
+// The message names the bound that a shape exceeds.
+TEST(OptionValues, ShapesUpToTheirBounds) {
+    std::vector<Shape> shapes;
+    const std::string edge = std::to_string(kMaxEdge), depth = std::to_string(kMaxK);
+    shape_list(shapes)(edge + "x" + edge + "x" + depth + "," + depth);
+    ASSERT_EQ(shapes.size(), 2u);
+    EXPECT_EQ(shapes[0].M, kMaxEdge);
+    EXPECT_EQ(shapes[1].K, kMaxK);
+    const std::string wide = std::to_string(kMaxEdge + 1), deep = std::to_string(kMaxK + 1);
+    for (const auto& [text, bound] : {std::pair(wide + "x1x1", edge),
+                                      {"1x" + wide + "x1", edge},
+                                      {"1x1x" + deep, depth},
+                                      {deep, depth}})
+        EXPECT_NE(said_by(kBadCommandLine, [&] { shape_list(shapes)(text); }).find(bound),
+                  std::string::npos)
+            << text;
+}
+
 TEST(Csv, NoValueEndsItsField) {
     const std::string path = testing::TempDir() + "fields.csv";
     Report report(path, {});
