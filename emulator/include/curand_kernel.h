@@ -1,5 +1,5 @@
 // curand's generators for kernels. Each of them is Philox 4x32-10 here, so that the numbers are not
-// those of a GPU, except that a state's numbers depend on its seed, sequence and offset alone.
+// those of a GPU, but depend on a state's type, seed, sequence and offset alone, too.
 #pragma once
 
 #include "cuda_runtime.h"
@@ -12,7 +12,7 @@ struct RandomState {
     Philox philox;
     uint32_t initialised;  // by the launch of this number
 };
-uint32_t number_of_launch();
+uint32_t launch_number();
 void note_draw(const Philox& state, uint32_t initialised, const void* pc);
 // Two states with the same numbers are noticed where they begin. Untraced, as it is not the program
 // that reads the state here.
@@ -35,8 +35,8 @@ using curandState = curandStateXORWOW_t;
 // clang-format off
 template <curandRngType t> void curand_init(unsigned long long seed, unsigned long long sequence, unsigned long long offset,
                                             emulator::RandomState<t>* state) {
-    state->philox = {seed, sequence, offset};
-    state->initialised = emulator::number_of_launch();
+    state->philox = {seed, sequence, offset, t - CURAND_RNG_PSEUDO_XORWOW};
+    state->initialised = emulator::launch_number();
 }
 template <curandRngType t> void skipahead(unsigned long long n, emulator::RandomState<t>* state) { state->philox.position += n; }
 template <curandRngType t> void skipahead_sequence(unsigned long long n, emulator::RandomState<t>* state) {

@@ -9,6 +9,7 @@ namespace emulator {
 
 struct Philox {
     uint64_t seed, sequence, position;
+    uint32_t generator = 0;  // one for each type of generator: their numbers differ
 
     // The four numbers of a counter.
     static void numbers(const uint32_t (&counter)[4], uint64_t key, uint32_t (&out)[4]) {
@@ -30,7 +31,7 @@ struct Philox {
         uint32_t four[4];
         numbers(
             {uint32_t(block), uint32_t(block >> 32), uint32_t(sequence), uint32_t(sequence >> 32)},
-            seed, four);
+            seed ^ generator * 0x9e3779b97f4a7c15u, four);
         return four[position++ % 4];
     }
     // Above 0, and up to 1.

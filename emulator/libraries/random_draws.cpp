@@ -16,26 +16,28 @@
 namespace emulator {
 namespace {
 
-struct Drawn {  // the last time
+struct LastDraw {
     uint32_t launch, initialised;
     uint64_t thread;  // of the launch
 };
 struct Hash {
     size_t operator()(const Philox& p) const {
-        return ((p.seed * 0x9e3779b97f4a7c15u ^ p.sequence) * 0x9e3779b97f4a7c15u ^ p.position) *
-                   0x9e3779b97f4a7c15u >>
-               16;
+        uint64_t hash = p.generator;
+        for (const uint64_t each : {p.seed, p.sequence, p.position})
+            hash = (hash ^ each) * 0x9e3779b97f4a7c15u;
+        return hash >> 16;
     }
 };
 struct Equal {
     bool operator()(const Philox& a, const Philox& b) const {
-        return a.seed == b.seed && a.sequence == b.sequence && a.position == b.position;
+        return a.seed == b.seed && a.sequence == b.sequence && a.position == b.position &&
+               a.generator == b.generator;
     }
 };
-constexpr size_t kMost = 1 << 17;  // that are remembered
-auto& draws = *new std::unordered_map<Philox, Drawn, Hash, Equal>;
+constexpr size_t kMaxDraws = 1 << 17;  // that are remembered: later ones are not checked
+auto& draws = *new std::unordered_map<Philox, LastDraw, Hash, Equal>;
 
-uint64_t number_of_thread() {
+uint64_t thread_index_in_grid() {
     const uint3 block = indices.block;
     const dim3 grid = builtins.grid_dim;
     return ((uint64_t(block.z) * grid.y + block.y) * grid.x + block.x) * run.block_threads +
@@ -49,31 +51,30 @@ std::string described(const Philox& state) {
 
 }  // namespace
 
-uint32_t number_of_launch() { return run.number; }
+uint32_t launch_number() { return run.number; }
 
 void note_draw(const Philox& state, uint32_t initialised, const void* pc) {
     if (!run.running) return;
     const EmulatorsWork work;
-    const Drawn now{run.number, initialised, number_of_thread()};
+    const LastDraw now{run.number, initialised, thread_index_in_grid()};
     const auto found = draws.find(state);
     if (found == draws.end()) {
-        if (draws.size() < kMost) draws.emplace(state, now);
+        if (draws.size() < kMaxDraws) draws.emplace(state, now);
         return;
     }
-    const Drawn before = std::exchange(found->second, now);
+    const LastDraw before = std::exchange(found->second, now);
     if (before.launch == now.launch && before.thread != now.thread)
         report_note(line_or_unknown(address_value(pc)) +
                         " draws the same random numbers in several threads",
                     block_name() + ", " + thread_name(current_thread) +
                         " begins where another thread has begun " + described(state) +
-                        ": pass curand_init() another sequence in each thread of the grid");
+                        ": pass a different sequence number to curand_init() in each thread");
     if (before.launch != now.launch && before.initialised == now.initialised)
-        report_note(
-            line_or_unknown(address_value(pc)) +
-                " draws random numbers that an earlier launch has drawn",
-            block_name() + ", " + thread_name(current_thread) + " begins at the same place " +
-                described(state) +
-                ": store the state in device memory again when the kernel has drawn from it");
+        report_note(line_or_unknown(address_value(pc)) +
+                        " draws random numbers that an earlier launch has drawn",
+                    block_name() + ", " + thread_name(current_thread) +
+                        " begins at the same place " + described(state) +
+                        ": write the state back to device memory after drawing from it");
 }
 
 }  // namespace emulator

@@ -108,6 +108,34 @@ void expect_kernel_numbers() {
     EXPECT_NE(x.host(), before) << "the states go on";
     expect_silence();
 }
+struct OneOfEach {
+    curandStateXORWOW_t xorwow;
+    curandStateMRG32k3a_t mrg;
+    curandStatePhilox4_32_10_t philox;
+};
+__global__ void set_up_each(OneOfEach* states) {
+    curand_init(1, 0, 0, &states->xorwow);
+    curand_init(1, 0, 0, &states->mrg);
+    curand_init(1, 0, 0, &states->philox);
+}
+template <class State>
+__global__ void draw_one(State* state, float* number) {
+    *number = curand_uniform(state);
+}
+// The numbers of different generators differ, so that equal seeds and sequences are no mistake.
+TEST_F(Curand, GeneratorsDiffer) {
+    const Device<OneOfEach> states(1);
+    const Device<float> x(3);
+    set_up_each<<<1, 1>>>(states.data);
+    draw_one<<<1, 1>>>(&states.data->xorwow, x.data);
+    draw_one<<<1, 1>>>(&states.data->mrg, x.data + 1);
+    draw_one<<<1, 1>>>(&states.data->philox, x.data + 2);
+    const std::vector<float> numbers = x.host();
+    EXPECT_NE(numbers[0], numbers[1]);
+    EXPECT_NE(numbers[1], numbers[2]);
+    EXPECT_NE(numbers[0], numbers[2]);
+    expect_silence();
+}
 TEST_F(Curand, Kernels) {
     expect_kernel_numbers<curandState>();
     expect_kernel_numbers<curandStatePhilox4_32_10_t>();
