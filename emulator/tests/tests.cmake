@@ -63,6 +63,16 @@ foreach(program
   set_tests_properties(emulator.${test} PROPERTIES LABELS thorough ENVIRONMENT "NEEDS=${program}")  # what ./test builds for it
 endforeach()
 
+# Compiled together with a file of the library that must not overflow an int.
+add_executable(emulator_test_tensor_core tests/tensor_core_test.cpp warp/tensor_core.cpp)
+target_compile_options(emulator_test_tensor_core PRIVATE -O1 -Wall -Wextra ${WERROR} -Wno-psabi
+  -fsanitize=signed-integer-overflow -fsanitize-undefined-trap-on-error)
+target_include_directories(emulator_test_tensor_core BEFORE PRIVATE ${EMULATOR_INCLUDES})
+target_link_libraries(emulator_test_tensor_core PRIVATE emulator GTest::gtest_main)
+set_target_properties(emulator_test_tensor_core PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+add_test(NAME emulator.tensor_core COMMAND emulator_test_tensor_core)
+set_tests_properties(emulator.tensor_core PROPERTIES LABELS thorough ENVIRONMENT "NEEDS=emulator_test_tensor_core")
+
 # What programs print, and how sources are rewritten. pytest belongs to Debian's own Python, which need not be the first
 # on the PATH.
 write_emulated_json()

@@ -1,5 +1,5 @@
-// tensor_core_multiply(): whole matrices by the rules of tensor_core.h, several elements at a time
-// where floats and ints can hold all that is to be computed.
+// tensor_core_multiply(): whole matrices by the rules of tensor_core.h, several elements at a time by
+// SIMD where every intermediate value is exact in a float or an int.
 // 07_fragment_probe/tests/tensor_core_check.cu compares it with tensor_core.h.
 
 #include "emulator/include/tensor_core.h"
@@ -16,16 +16,18 @@ namespace {
 
 using tensor_core::Rules;
 
-// Four columns of a matrix, which the CPU's instructions process at once; a block of columns.
+// SIMD vectors of 16 bytes: four floats or ints, two doubles or longs.
 typedef float Floats __attribute__((vector_size(16)));
 typedef int Ints __attribute__((vector_size(16)));
 typedef double Doubles __attribute__((vector_size(16)));
 typedef int64_t Longs __attribute__((vector_size(16)));
+// A vector of floats holds kLanes columns of a matrix; add_fast() computes kColumns at a time.
 constexpr int kLanes = 4, kParts = 2, kColumns = kLanes * kParts;
 
-// The usual elements of A and B are normal numbers with exponents from -kLargest to kLargest, and
-// zeros. Those of C may be smaller and larger, so that a sum can be the next group's C.
-constexpr int kLargest = 50, kLeastSum = -100;
+// The fast path takes elements of A and B that are normal numbers with exponents from -kMaxExponent
+// to kMaxExponent, or zeros. Elements of C may be smaller and larger, so that a sum can be the next
+// group's C.
+constexpr int kMaxExponent = 50, kMinSumExponent = -100;
 constexpr int kExponent = 255 << 23;  // a float's bits that hold its exponent
 constexpr int exponent_bits(int exponent) { return (exponent + 127) << 23; }
 
@@ -34,16 +36,17 @@ inline Floats load(const float* from) {
     std::memcpy(&x, from, sizeof x);
     return x;
 }
-inline Floats all(float x) { return Floats{x, x, x, x}; }
+inline Floats broadcast(float x) { return Floats{x, x, x, x}; }
 // 2 to the power of each number's exponent; 0 for a zero.
 inline Floats power_of(const Floats& x) { return (Floats)((Ints)x & kExponent); }
 inline Floats larger(const Floats& x, const Floats& y) { return x > y ? x : y; }
 
-// Gathers bits where a number is neither 0 nor has an exponent from `least` to `most`.
-struct Unusual {
+// Whether any of the numbers looked at is neither 0 nor has an exponent from `least` to `most`. NaN
+// and infinity are such numbers, too.
+struct OutOfRange {
     int low, high;
     Ints any = {};
-    Unusual(int least, int most) : low(exponent_bits(least)), high(exponent_bits(most + 1)) {}
+    OutOfRange(int least, int most) : low(exponent_bits(least)), high(exponent_bits(most + 1)) {}
     void look_at(const Floats& x) {
         const Ints magnitude = (Ints)x & INT32_MAX;
         any |= (magnitude >= high) | ((magnitude < low) & (magnitude > 0));
@@ -55,26 +58,26 @@ struct Unusual {
 };
 
 // add() for a block of columns of B and of D, and for a row of A.
-inline void add_usual(const Rules& r, int n, const float* a, int a_k, const float* b, int b_k,
-                      float* d) {
-    const int floor = exponent_bits(std::max(r.floor(), kLeastSum));
+inline void add_fast(const Rules& r, int n, const float* a, int a_k, const float* b, int b_k,
+                     float* d) {
+    const int floor = exponent_bits(std::max(r.floor(), kMinSumExponent));
     Floats c[kParts], largest[kParts], scales[kParts];
     for (int p = 0; p < kParts; ++p) {
         c[p] = load(d + p * kLanes);
-        largest[p] = larger(power_of(c[p]), all(tensor_core::float_of(uint32_t(floor))));
+        largest[p] = larger(power_of(c[p]), broadcast(tensor_core::float_of(uint32_t(floor))));
     }
     for (int k = 0; k < n; ++k) {
-        const Floats power = power_of(all(a[k * a_k]));
+        const Floats power = power_of(broadcast(a[k * a_k]));
         for (int p = 0; p < kParts; ++p)
             largest[p] = larger(largest[p], power * power_of(load(b + k * b_k + p * kLanes)));
     }
     Ints sums[kParts] = {};
     for (int p = 0; p < kParts; ++p)  // 2^(fraction - exponent)
-        scales[p] = (Floats)(exponent_bits(r.fraction) + exponent_bits(0) - (Ints)largest[p]);
+        scales[p] = (Floats)(exponent_bits(r.fraction) - ((Ints)largest[p] - exponent_bits(0)));
     // A product has at most 22 bits, so that it is exact in a float, and so is its multiple by a
     // power of two. The conversion to int truncates. The sum of 16 products stays below 2^31.
     for (int k = 0; k < n; ++k) {
-        const Floats x = all(a[k * a_k]);
+        const Floats x = broadcast(a[k * a_k]);
         for (int p = 0; p < kParts; ++p)
             sums[p] +=
                 __builtin_convertvector(x * load(b + k * b_k + p * kLanes) * scales[p], Ints);
@@ -107,12 +110,12 @@ void tensor_core_multiply(tensor_core::Type type, const WarpCall* in_half, int m
                           int d_row) {
     const Rules r = tensor_core::rules(architecture(), type, in_half != nullptr);
     uint64_t lost = 0;  // sums in half that have stayed as they were, though products were added
-    Unusual factor(std::max(r.least_operand, -kLargest), kLargest);
+    OutOfRange operand(std::max(r.least_operand, -kMaxExponent), kMaxExponent);
     for (int row = 0; row < m; ++row)
-        for (int i = 0; i < k; ++i) factor.look_at(all(a[row * a_row + i * a_k]));
+        for (int i = 0; i < k; ++i) operand.look_at(broadcast(a[row * a_row + i * a_k]));
     for (int i = 0; i < k; ++i)
-        for (int col = 0; col < n; col += kLanes) factor.look_at(load(b + i * b_k + col));
-    const bool usual = !factor;
+        for (int col = 0; col < n; col += kLanes) operand.look_at(load(b + i * b_k + col));
+    const bool operands_fit = !operand;
     for (int row = 0; row < m; ++row)
         for (int col = 0; col < n; col += kColumns)
             for (int first = 0; first < k; first += r.products) {
@@ -120,11 +123,11 @@ void tensor_core_multiply(tensor_core::Type type, const WarpCall* in_half, int m
                 const float* const left = a + row * a_row + first * a_k;
                 const float* const right = b + first * b_k + col;
                 float* const sums = d + row * d_row + col;
-                Unusual sum(std::max(r.least(), kLeastSum), 2 * kLargest);
+                OutOfRange sum(std::max(r.least(), kMinSumExponent), 2 * kMaxExponent);
                 for (int i = 0; i < kColumns; i += kLanes) sum.look_at(load(sums + i));
                 float before[kColumns];
                 if (in_half) std::copy_n(sums, kColumns, before);
-                if (usual && !sum) add_usual(r, count, left, a_k, right, b_k, sums);
+                if (operands_fit && !sum) add_fast(r, count, left, a_k, right, b_k, sums);
                 else
                     for (int i = 0; i < kColumns; ++i)
                         sums[i] = tensor_core::add(r, count, left, a_k, right + i, b_k, sums[i]);
@@ -135,8 +138,8 @@ void tensor_core_multiply(tensor_core::Type type, const WarpCall* in_half, int m
                     lost += products != 0;
                 }
             }
-    const uint64_t all = uint64_t(m) * n * ((k + r.products - 1) / r.products);
-    if (in_half) note_additions(in_half->file, in_half->line, all, lost);
+    const uint64_t additions = uint64_t(m) * n * ((k + r.products - 1) / r.products);
+    if (in_half) note_additions(in_half->file, in_half->line, additions, lost);
 }
 
 }  // namespace emulator
