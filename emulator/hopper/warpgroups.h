@@ -13,7 +13,7 @@ inline unsigned first_of_warpgroup(unsigned warp) { return warp - warp % block_w
 template <class Refuse>
 void require_whole_warpgroup(unsigned warp, const Refuse& refuse) {
     if ((warp % block_warps() / 4 + 1) * 128 > run.block_threads)
-        refuse("the block has no 128 threads for this warpgroup");
+        refuse("a warpgroup has 128 threads, and the block ends before this one is complete");
 }
 
 }  // namespace emulator

@@ -189,7 +189,7 @@ void wgmma(Thread& t, const Instruction& i) {
         if (modifier.compare(0, 4, "m64n") == 0) n = std::atoi(&modifier[4]);
     if (d.kind != PtxArgument::list || int(d.parts.size()) * 2 != n)
         t.refuse("D is not a list of " + std::to_string(n / 2) + " registers");
-    const auto registers = static_cast<float*>(t.together(d, sizeof(float)));
+    const auto registers = static_cast<float*>(t.contiguous(d, sizeof(float)));
     if (!registers) t.refuse("the emulator requires that D's registers are one array, in order");
     uint32_t words[4];
     const bool in_registers = a.kind == PtxArgument::list;

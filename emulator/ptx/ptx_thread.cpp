@@ -3,6 +3,8 @@
 #include "emulator/ptx/ptx_thread.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 
 #include "emulator/engine/accesses.h"
 #include "emulator/engine/shared_window.h"
@@ -98,7 +100,7 @@ void* PtxThread::pointer(const PtxArgument& address, bool in_shared) const {
     return found;
 }
 
-void* PtxThread::together(const PtxArgument& list, int bytes) const {
+void* PtxThread::contiguous(const PtxArgument& list, int bytes) const {
     const auto at = [&](const PtxArgument& part) {
         return part.kind == PtxArgument::slot ? static_cast<char*>(slots_[part.index].at) : nullptr;
     };

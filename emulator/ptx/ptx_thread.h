@@ -1,7 +1,9 @@
 // A thread that executes an asm statement: the values of its operands and registers.
 #pragma once
 
-#include <cstring>
+#include <cstddef>
+#include <cstdint>
+#include <string>
 
 #include "emulator/include/inline_ptx.h"
 #include "emulator/ptx/ptx_instruction.h"
@@ -11,17 +13,20 @@ namespace emulator {
 
 class PtxThread {
 public:
-    PtxThread(const PtxStatement& statement, const PtxProgram& program, PtxOperand* slots)
+    PtxThread(const PtxStatement& statement, const PtxProgram& program, const PtxOperand* slots)
         : statement(statement), program(program), slots_(slots) {}
     void run();
 
-    [[noreturn]] void refuse(const std::string& why) const;  // in the current instruction
+    // Reports misuse by the current instruction, and ends the launch.
+    [[noreturn]] void refuse(const std::string& why) const;
 
-    // The value of an argument as that type has it, in the lowest bits. write() stores one.
+    // An argument's value converted to the type, in the low-order bits; the others are 0. write()
+    // stores such a value.
     uint64_t bits(const PtxArgument& argument, const PtxType& type) const;
     void write(const PtxArgument& argument, const PtxType& type, uint64_t bits) const;
     uint32_t word(const PtxArgument& argument) const { return uint32_t(bits(argument, {'u', 4})); }
-    int64_t integer(const PtxArgument& argument, const PtxType& type) const;  // as its sign has it
+    // The value of an integer type, sign-extended if the type is signed.
+    int64_t integer(const PtxArgument& argument, const PtxType& type) const;
     bool holds(const PtxArgument& predicate) const { return bits(predicate, {'p', 1}) & 1; }
     void set_predicate(const PtxArgument& predicate, bool value) const {
         write(predicate, {'p', 1}, value);
@@ -32,13 +37,14 @@ public:
     double floating(const PtxArgument& argument, const PtxType& type) const;
     void write_floating(const PtxArgument& argument, const PtxType& type, double value) const;
 
-    // The pointer that [argument] means. in_shared: its number is one of shared memory.
+    // The host pointer for an address operand, [address]. in_shared: the operand is a shared-memory
+    // address, as __cvta_generic_to_shared() returns it.
     void* pointer(const PtxArgument& address, bool in_shared) const;
     uint64_t* mbarrier(const PtxArgument& address) const {
         return static_cast<uint64_t*>(pointer(address, true));
     }
-    // Where the registers of a list lie, if they lie there one after the other; or null.
-    void* together(const PtxArgument& list, int bytes) const;
+    // The first register of a list whose registers are contiguous in memory; null if they are not.
+    void* contiguous(const PtxArgument& list, int bytes) const;
 
     const char* file() const { return statement.file; }
     int line() const { return statement.line; }

@@ -109,7 +109,8 @@ void multiply(Thread& t, const Instruction& i) {
                             : kind == 't' ? tensor_core::Type::tf32
                                           : tensor_core::Type::bf16;
     MmaCall<Number> call{
-        &shape, t.together(a, 4), t.together(b, 4), multiplied, i.types[0].bytes == 2, {}, {}, {}};
+        &shape, t.contiguous(a, 4), t.contiguous(b, 4), multiplied, i.types[0].bytes == 2, {}, {},
+        {}};
     unpack(t, a, i.types[1], shape.m * shape.k / 32, call.a);
     unpack(t, b, i.types[2], shape.k * shape.n / 32, call.b);
     unpack(t, i.arguments[3], i.types[3], shape.m * shape.n / 32, call.d);
@@ -204,10 +205,10 @@ void ldmatrix(Thread& t, const Instruction& i) {
     const PtxArgument& to = i.arguments[0];
     const size_t count = matrices(t, i, to);
     uint32_t registers[4];
-    void* const lie = t.together(to, 4);  // the record follows registers from here to mma
+    void* const in_place = t.contiguous(to, 4);  // the record follows registers from here to mma
     // The lanes beyond those that pass a row may pass anything.
     void* const row = lane() < 8 * int(count) ? t.pointer(i.arguments[1], true) : nullptr;
-    const LdmatrixCall call{row, lie ? lie : registers};
+    const LdmatrixCall call{row, in_place ? in_place : registers};
     const auto run = i.has("trans") ? count == 4   ? emulator::ldmatrix<4, true>
                                       : count == 2 ? emulator::ldmatrix<2, true>
                                                    : emulator::ldmatrix<1, true>
@@ -215,7 +216,7 @@ void ldmatrix(Thread& t, const Instruction& i) {
                      : count == 2   ? emulator::ldmatrix<2, false>
                                     : emulator::ldmatrix<1, false>;
     collective(run, &call, t.file(), t.line());
-    for (size_t n = 0; !lie && n < count; ++n) t.write(to.parts[n], kB32, registers[n]);
+    for (size_t n = 0; !in_place && n < count; ++n) t.write(to.parts[n], kB32, registers[n]);
 }
 
 void stmatrix(Thread& t, const Instruction& i) {

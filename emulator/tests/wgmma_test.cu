@@ -178,7 +178,7 @@ TEST_F(Wgmma, Misuse) {
         {32, 1 << 14, 0, nullptr, "wgmma_descriptor: 16384 units of 16 bytes..at @describe"},
         {32, 16, 8, nullptr, "wgmma_descriptor: ..multiple of 16 at @describe"},
         {32, 16, 0, global.data, "wgmma_descriptor: ..not in shared memory at @describe"},
-        {32, 16, 0, nullptr, "wgmma: the block has no 128 threads..at @few"},
+        {32, 16, 0, nullptr, "wgmma: a warpgroup has 128 threads..at @few"},
         {32, 16, 0, nullptr, "wgmma_fence: needs sm_90, not sm_75 at @fence", 75},
     };
     for (const auto& row : all) {
@@ -222,7 +222,7 @@ TEST_F(Wgmma, Setmaxnreg) {
     bounded<kOneWarp><<<1, 384>>>();
     expect_some({"the block ends..24 and 0 registers"});
     bounded<kFine><<<1, 320>>>();
-    expect_failure({"warpgroup_reg_alloc: the block has no 128 threads..at @more"});
+    expect_failure({"warpgroup_reg_alloc: a warpgroup has 128 threads..at @more"});
     unbounded<<<1, 384>>>();
     expect_failure({"warpgroup_reg_dealloc: ..no __launch_bounds__ at @fewer"});
 }
