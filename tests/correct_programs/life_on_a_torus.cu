@@ -1,6 +1,5 @@
 // The game of life on bytes: a halo that wraps round is loaded by some threads, and two boards are swapped on the host.
 #include <cstdio>
-#include <cstring>
 #include <utility>
 constexpr int kBlock = 8;
 __global__ void generation(const unsigned char* from, unsigned char* to, int width, int height) {

@@ -1,4 +1,4 @@
-// __device__ and __managed__ in either order, placement new without its header, orders after <cuda/atomic> alone.
+// __device__ and __managed__ in either order; placement new and memory orders with no header but <cuda/atomic>.
 #include <cuda/atomic>
 
 struct Pair {
@@ -23,7 +23,7 @@ __global__ void split() {
 int main() {
     split<<<1, 32>>>();
     cudaDeviceSynchronize();
-    bool right = total == 32;
-    for (int i = 0; i < 32; ++i) right = right && first[i] == i && second[i] == 2 * i;
-    return right ? 0 : 1;
+    bool correct = total == 32;
+    for (int i = 0; i < 32; ++i) correct = correct && first[i] == i && second[i] == 2 * i;
+    return correct ? 0 : 1;
 }

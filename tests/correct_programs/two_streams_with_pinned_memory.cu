@@ -1,4 +1,4 @@
-// Chunks are copied, computed and copied back in two streams; an event orders the sum after both.
+// Chunks are copied in, squared and copied back in two streams; an event makes the sum wait for both.
 #include <cstdio>
 __global__ void square(float* a, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,6 +1,5 @@
-// k-means: the centres lie in constant memory, set again in each round, and the sums in double by atomics.
+// k-means: the centres are in constant memory, which the host sets in each iteration; atomics add up coordinates in double.
 #include <cstdio>
-#include <cstring>
 #include <vector>
 constexpr int kCentres = 3;
 __constant__ float2 centres[kCentres];
