@@ -23,7 +23,9 @@ constexpr int kStages = 3;  // one is read while two are being filled
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
 // Parts of 64 columns, stored at the tile's end and after it.
 constexpr int kImmediate = 2, kDeferred = 2;
-constexpr int kManyWaves = 32;  // with so many each SM gets a block: at most 4 of 132 would idle
+// With fewer waves, only as many blocks start as give each the same number of tiles. From here on
+// all SMs get one, because that would leave at most 4 of 132 idle.
+constexpr int kManyWaves = 32;
 
 template <class T>  // half or __nv_bfloat16
 struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats

@@ -21,7 +21,9 @@ constexpr int kProducers = 128;  // a warpgroup, for the sake of setmaxnreg; one
 constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
-constexpr int kManyWaves = 32;  // with so many each SM gets a block: at most 4 of 132 would idle
+// With fewer waves, only as many blocks start as give each the same number of tiles. From here on
+// all SMs get one, because that would leave at most 4 of 132 idle.
+constexpr int kManyWaves = 32;
 
 template <class T, int kTileM, int kTileN>  // half or __nv_bfloat16
 struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats

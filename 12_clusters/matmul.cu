@@ -21,7 +21,9 @@
 
 constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
-constexpr int kManyWaves = 32;  // with so many each SM gets a block: at most 4 of 132 would idle
+// With fewer waves, only as many blocks start as give each the same number of tiles. From here on
+// all SMs get one, because that would leave at most 4 of 132 idle.
+constexpr int kManyWaves = 32;
 
 template <int kTileM, int kTileN, bool kTransposed>
 struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats
@@ -49,7 +51,7 @@ struct Tiling {
     constexpr int ctas() const { return cluster_m * cluster_n; }
 };
 
-// The host's part of a launch.
+// How a launch's tiles are divided among clusters: computed by the host, read by host and device.
 struct Work {
     Work(int M, int N, int K, Tiling tiling)
         : M(M), N(N), k_tiles(ceil_div(K, kTileK)),

@@ -24,7 +24,9 @@
 #include "common/tma_epilogue.cuh"
 
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
-constexpr int kManyWaves = 32;  // with so many each SM gets a block: at most 4 of 132 would idle
+// With fewer waves, only as many blocks start as give each the same number of tiles. From here on
+// all SMs get one, because that would leave at most 4 of 132 idle.
+constexpr int kManyWaves = 32;
 constexpr int kMinSaved = 4;  // k-tiles that Stream-K must save, or else tiles stay whole
 
 template <class Tile, int kSplitK>
@@ -34,8 +36,9 @@ struct Shared {
     static constexpr int kPairs = Tile::kSwapped ? 0 : 2 * Tile::kWarpgroups;
     static constexpr int kOwned = ceil_div(Tile::kFragments, kSplitK);  // that a CTA adds up
     static constexpr int kReduced = kSplitK > 1 ? kOwned : 0;
-    // In KiB. A block may have 227; a pair takes 16, a fragment of a warpgroup 2.
-    static constexpr int kRest = 226 - kPairs * 16 - kReduced * kSplitK * Tile::kWarpgroups * 2;
+    // In KiB. A block may have 227, of which mbarriers take up to two. A pair takes 16, a fragment of
+    // a warpgroup 2.
+    static constexpr int kRest = 225 - kPairs * 16 - kReduced * kSplitK * Tile::kWarpgroups * 2;
     static constexpr int kStages = std::min(12, kRest / (Tile::kTileM / 8 + Tile::kParts * 8));
     using Pipeline = ::Pipeline<Tile, kStages>;
     typename Pipeline::Memory stages;
@@ -44,7 +47,7 @@ struct Shared {
     uint64_t reduction_full, reduction_empty;
 };
 
-// A configuration of the kernel: a CTA computes a tile of m x n, or a slice of its k-tiles.
+// How C is tiled: a CTA computes a tile of m x n, or a slice of its k-tiles.
 struct Tiling {
     int m, n;
     bool transposed;
@@ -58,7 +61,7 @@ struct Unit {
     int tile, first, k_tiles;
 };
 
-// The host's part of a launch.
+// How a launch's k-tiles are divided among clusters: computed by the host, read by host and device.
 struct Work {
     Work(int M, int N, int K, Tiling tiling)
         : M(M), N(N), k_tiles(ceil_div(K, kTileK)),
@@ -67,8 +70,8 @@ struct Work {
         const int at_once = clusters_at_once(tiling.ctas()), tiles = scheduler.tiles;
         const int waves = ceil_div(tiles, at_once);
         clusters = waves < kManyWaves ? ceil_div(tiles, waves) : at_once;
-        // The tiles of all full waves but one stay whole. The others are shared, where that saves
-        // k-tiles enough.
+        // The tiles of all full waves but one stay whole. The others are shared if that saves
+        // enough k-tiles.
         const int whole_waves = std::max(0, tiles / at_once - 1);
         const int remaining = tiles - whole_waves * at_once;
         const int saved = (waves - whole_waves) * k_tiles - ceil_div(remaining * k_tiles, at_once);
@@ -203,8 +206,8 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         }
     };
 
-    // Adds up the slices of the tile in acc: this CTA every kSplitK-th fragment, which begins with
-    // number `slice`. They come to its reduction buffer, from all CTAs that compute the tile.
+    // Adds up the slices of the tile in acc. This CTA adds up fragments slice, slice + kSplitK, ...,
+    // for which all CTAs that compute the tile send their accumulators to its reduction buffer.
     int parity = 0;  // of the reduction's barriers
     const auto reduce = [&](const float(&acc)[kFragments][4], float(&sums)[kSums][4]) {
         const int owned = (kFragments - slice + kSplitK - 1) / kSplitK;  // may be 0
@@ -237,8 +240,8 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     };
 
     typename Shared::Pipeline::Consumer consumer(pipeline, row);
-    float deferred[kDeferred ? 8 * kDeferred : 1][4];  // those of the tile before
-    bool pending = false;  // they are still to be stored
+    float deferred[kDeferred ? 8 * kDeferred : 1][4];  // accumulators of the previous tile
+    bool pending = false;  // `deferred` is still to be stored
     int c_row = 0, c_col = 0, deferred_row = 0, deferred_col = 0;
     const auto store_deferred = [&](int i) {
         epilogue.store(&deferred[8 * i], deferred_row, deferred_col + (kImmediate + i) * 64);
@@ -317,6 +320,7 @@ void launch(const Work& work, int K, const half* A, const half* B, float* C) {
                                      : matmul_in_clusters<Tile, kSplitK, false>;
     }();
     using Shared = ::Shared<Tile, kSplitK>;
+    static_assert(sizeof(Shared) <= 227 << 10, "a block may have 227 KiB of shared memory");
     const int blocks = work.clusters * kCtas;
     if (work.shared_tiles) cudaMemsetAsync(C, 0, size_t(M) * N * sizeof(float));
     allow_shared_memory(kernel, sizeof(Shared));
