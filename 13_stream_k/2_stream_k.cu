@@ -10,10 +10,10 @@
 //                                         3          tile 2: 4 to 15
 //
 // A share may be the end of a tile, then whole tiles, then the beginning of another tile.
-// Parts of a tile are added to C by atomicAdd, so C begins as zeros.
+// Partial sums of a tile are added to C by atomicAdd, so C begins as zeros.
 //
-// Changed:  clusters compute units of work: k-tiles of one tile, all of them or a part; parts are
-//           added to C.
+// Changed:  clusters compute units of work: k-tiles of one tile, all of them or a part; partial sums
+//           are added to C.
 #include "common/aligned_rows.h"
 #include "common/cluster_occupancy.h"
 #include "common/cluster_pipeline.cuh"
@@ -76,16 +76,16 @@ struct Work {
         const int remaining = tiles - whole_waves * at_once;
         const int saved = (waves - whole_waves) * k_tiles - ceil_div(remaining * k_tiles, at_once);
         if (saved < kMinSaved) return;
-        shared_tiles = remaining;
+        stream_k_tiles = remaining;
         clusters = std::min(at_once, remaining * k_tiles);
         tile_divisor = Divisor(k_tiles);
     }
     // Where a cluster's share of the k-tiles begins, and whose share k-tile `at` belongs to.
     __host__ __device__ int begin(int cluster) const {
-        return int(1ll * shared_tiles * k_tiles * cluster / clusters);
+        return int(1ll * stream_k_tiles * k_tiles * cluster / clusters);
     }
     __host__ __device__ int cluster_of(int at) const {
-        return int(((at + 1ll) * clusters - 1) / (shared_tiles * k_tiles));
+        return int(((at + 1ll) * clusters - 1) / (stream_k_tiles * k_tiles));
     }
     // How many shares begin inside a tile.
     int cuts() const {
@@ -97,16 +97,16 @@ struct Work {
     int k_tiles;  // of a tile
     TileScheduler scheduler;  // of the tiles that a cluster computes together
     int clusters;  // each takes its share, and then every clusters-th of the other tiles
-    int shared_tiles = 0;  // the first tiles, whose k-tiles are shared
+    int stream_k_tiles = 0;  // the first tiles, whose k-tiles all clusters divide
     Divisor tile_divisor;  // divides by k_tiles
 };
 
-// The units of work of a cluster, in order. kCut: there are parts of tiles among them.
+// The units of work of a cluster, in order. kCut: some are parts of tiles.
 template <bool kCut>
 class Units {
 public:
     __device__ Units(const Work& work, int cluster)
-        : work_(work), whole_(work.shared_tiles + cluster) {
+        : work_(work), whole_(work.stream_k_tiles + cluster) {
         if (!kCut) return;
         at_ = work.begin(cluster);
         end_ = work.begin(cluster + 1);
@@ -148,7 +148,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     const int slice = rank / kMulticastCtas, in_group = rank % kMulticastCtas;
     typename Shared::Pipeline pipeline(shared.stages, slice * kMulticastCtas, in_group);
     // Of a unit's k-tiles this CTA computes those of its slice.
-    const auto begin = [&](const Unit& unit, int slice) {
+    const auto first_k_tile = [&](const Unit& unit, int slice) {
         return unit.first + unit.k_tiles * slice / kSplitK;
     };
 
@@ -179,7 +179,8 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         Unit unit;
         for (Units<kCut> units(work, cluster); units.next(unit);) {
             const auto at = work.scheduler.position(unit.tile);
-            for (int k_tile = begin(unit, slice); k_tile < begin(unit, slice + 1); ++k_tile)
+            for (int k_tile = first_k_tile(unit, slice); k_tile < first_k_tile(unit, slice + 1);
+                 ++k_tile)
                 pipeline.load(stage, A, B, row_of(at), col_of(at), k_tile * kTileK);
         }
         pipeline.drain(stage);
@@ -190,7 +191,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; transposed, 64 columns
     TmaEpilogue epilogue(shared.Cs + (Tile::kSwapped ? 0 : warp / 4 * 2), C_map);
     // From registers to C: a fragment of 16 x 8 of each warp, of a transposed tile one of 8 x 16.
-    // add: C's elements have several parts.
+    // add: x are partial sums.
     const auto store_fragment = [&](const float(&x)[4], int c_row, int c_col, int fragment,
                                     bool add) {
 #pragma unroll
@@ -248,7 +249,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     };
     Unit unit;
     for (Units<kCut> units(work, cluster); units.next(unit);) {
-        const int k_tiles = begin(unit, slice + 1) - begin(unit, slice);
+        const int k_tiles = first_k_tile(unit, slice + 1) - first_k_tile(unit, slice);
         float acc[kFragments][4];
         consumer.multiply(acc, k_tiles, [&](int k_tile) {
             if (k_tile == 0) {
@@ -314,15 +315,15 @@ void launch(const Work& work, int K, const half* A, const half* B, float* C) {
     constexpr int kCtas = Tile::kMulticastCtas * kSplitK;
     const auto kernel = [&] {
         if constexpr (kCtas == 1)
-            return work.shared_tiles ? matmul<Tile, true> : matmul<Tile, false>;
+            return work.stream_k_tiles ? matmul<Tile, true> : matmul<Tile, false>;
         else
-            return work.shared_tiles ? matmul_in_clusters<Tile, kSplitK, true>
-                                     : matmul_in_clusters<Tile, kSplitK, false>;
+            return work.stream_k_tiles ? matmul_in_clusters<Tile, kSplitK, true>
+                                       : matmul_in_clusters<Tile, kSplitK, false>;
     }();
     using Shared = ::Shared<Tile, kSplitK>;
     static_assert(sizeof(Shared) <= 227 << 10, "a block may have 227 KiB of shared memory");
     const int blocks = work.clusters * kCtas;
-    if (work.shared_tiles) cudaMemsetAsync(C, 0, size_t(M) * N * sizeof(float));
+    if (work.stream_k_tiles) cudaMemsetAsync(C, 0, size_t(M) * N * sizeof(float));
     allow_shared_memory(kernel, sizeof(Shared));
     kernel<<<blocks, Tile::kThreads, sizeof(Shared)>>>(work, C, A_map, B_map, C_map);
 }
@@ -357,7 +358,7 @@ constexpr Config kConfigs[] = {
     transposed<96, 64, 1, 1, 4>(185, 1108),   transposed<96, 128, 1, 1, 1>(264, 810),
     transposed<112, 128, 4, 2, 1>(285, 1076), transposed<160, 128, 4, 2, 1>(396, 1402),
     transposed<192, 192, 1, 2, 1>(718, 2933)};
-constexpr double kAddParts = 3000;  // nanoseconds: to write the parts of a tile, and to add them
+constexpr double kFixupTime = 3000;  // nanoseconds: to write a tile's partial sums, and to add them
 
 const Config& best_config(int M, int N, int K) {
     const auto time = [=](const Config& config) {
@@ -365,10 +366,10 @@ const Config& best_config(int M, int N, int K) {
         if (!tiling.transposed && N % 4)  // TMA stores rows that start on multiples of 16 bytes
             return std::numeric_limits<double>::infinity();
         const Work work(M, N, K, tiling);
-        const double waves = ceil_div(work.scheduler.tiles - work.shared_tiles, work.clusters);
-        const double cut = work.shared_tiles > 0, share = work.begin(1) + cut;
+        const double waves = ceil_div(work.scheduler.tiles - work.stream_k_tiles, work.clusters);
+        const double cut = work.stream_k_tiles > 0, share = work.begin(1) + cut;
         const double k_tiles = std::ceil((waves * work.k_tiles + share) / tiling.split_k);
-        return k_tiles * config.step + (waves + 2 * cut) * config.rest + cut * kAddParts;
+        return k_tiles * config.step + (waves + 2 * cut) * config.rest + cut * kFixupTime;
     };
     return fastest(kConfigs, time);
 }
@@ -385,13 +386,13 @@ double loaded_elements(double M, double N, double K) {
            K * N * std::ceil(M / (tiling.m * tiling.cluster_m)) + loaded_by_copies(M, N, K);
 }
 
-// Parts are added, not stored.
+// Partial sums are added, not stored.
 double stored_elements(double M, double N, double K) {
     const Tiling tiling = best_config(M, N, K).tiling;
     const Work work(M, N, K, tiling);
     const double rows = tiling.m * tiling.cluster_m, cols = tiling.n * tiling.cluster_n;
     double stored = stored_with_copies(M, N, K);
-    for (int tile = 0; tile < work.shared_tiles; ++tile) {
+    for (int tile = 0; tile < work.stream_k_tiles; ++tile) {
         const auto at = work.scheduler.position(tile);
         if (work.cluster_of(tile * work.k_tiles) != work.cluster_of((tile + 1) * work.k_tiles - 1))
             stored -= std::min(rows, M - at.m * rows) * std::min(cols, N - at.n * cols);

@@ -1,15 +1,15 @@
-// A fix-up that always adds in the same order. The clusters that share a tile leave their parts in a
-// workspace in device memory, and the last one adds them up. For each warp of a tile a counter
-// hands out tickets. A warp with any but the last ticket writes its part; the one with the last
-// ticket keeps its own in registers, waits until the others have written, and adds all parts in the
-// order of k. C is written once, and the same bits come out each time.
+// A fix-up that always adds in the same order. The clusters that share a tile leave their partial
+// sums in a workspace in device memory, and the last one adds them up. For each warp of a tile a
+// counter hands out tickets. A warp with any but the last ticket writes its partial sum; the one
+// with the last ticket keeps its own in registers, waits until the others have written, and adds
+// all partial sums in the order of k. C is written once, and the same bits come out each time.
 //
-//    ticket 0    write the part, fence, count it as written
-//    ticket 1    (of two) wait for the count, fence, read the part, add, store C
+//    ticket 0    write the partial sum, fence, count it as written
+//    ticket 1    (of two) wait for the count, fence, read the partial sum, add, store C
 //
 // No warp waits for one that may not be running yet: whoever has a ticket is running.
 //
-// Changed:  parts of tiles are added up through a workspace, not by atomicAdd on C.
+// Changed:  partial sums are added up through a workspace, not by atomicAdd on C.
 #include "common/aligned_rows.h"
 #include "common/cluster_occupancy.h"
 #include "common/cluster_pipeline.cuh"
@@ -72,16 +72,16 @@ struct Work {
         const int remaining = tiles - whole_waves * at_once;
         const int saved = (waves - whole_waves) * k_tiles - ceil_div(remaining * k_tiles, at_once);
         if (saved < kMinSaved) return;
-        shared_tiles = remaining;
+        stream_k_tiles = remaining;
         clusters = std::min(at_once, remaining * k_tiles);
         tile_divisor = Divisor(k_tiles);
     }
     // Where a cluster's share of the k-tiles begins, and whose share k-tile `at` belongs to.
     __host__ __device__ int begin(int cluster) const {
-        return int(1ll * shared_tiles * k_tiles * cluster / clusters);
+        return int(1ll * stream_k_tiles * k_tiles * cluster / clusters);
     }
     __host__ __device__ int cluster_of(int at) const {
-        return int(((at + 1ll) * clusters - 1) / (shared_tiles * k_tiles));
+        return int(((at + 1ll) * clusters - 1) / (stream_k_tiles * k_tiles));
     }
     // How many shares begin inside a tile.
     int cuts() const {
@@ -93,17 +93,17 @@ struct Work {
     int k_tiles;  // of a tile
     TileScheduler scheduler;  // of the tiles that a cluster computes together
     int clusters;  // each takes its share, and then every clusters-th of the other tiles
-    int shared_tiles = 0;  // the first tiles, whose k-tiles are shared
+    int stream_k_tiles = 0;  // the first tiles, whose k-tiles all clusters divide
     Divisor tile_divisor;  // divides by k_tiles
-    float4* parts = nullptr;  // the workspace: two parts for each CTA
+    float4* workspace = nullptr;  // two partial sums for each CTA
 };
 
-// The units of work of a cluster, in order. kCut: there are parts of tiles among them.
+// The units of work of a cluster, in order. kCut: some are parts of tiles.
 template <bool kCut>
 class Units {
 public:
     __device__ Units(const Work& work, int cluster)
-        : work_(work), whole_(work.shared_tiles + cluster) {
+        : work_(work), whole_(work.stream_k_tiles + cluster) {
         if (!kCut) return;
         at_ = work.begin(cluster);
         end_ = work.begin(cluster + 1);
@@ -127,8 +127,9 @@ private:
     int whole_;  // the next whole tile
 };
 
-// For each warp that computes a part of a tile that is cut: how many clusters' warps have computed
-// theirs, and how many have written it to the workspace. The warp that adds them up resets both.
+// A cut tile has a pair of counters for each warp of each CTA of a cluster. The warps of all
+// clusters that share the tile count in them: how many have drawn a ticket, and how many have written
+// their partial sums to the workspace. The warp that adds them up resets both.
 constexpr int kCounters = 4096;  // two tiles for each CTA, twelve warps
 __device__ int tickets[kCounters];
 __device__ int written[kCounters];
@@ -151,7 +152,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     const int slice = rank / kMulticastCtas, in_group = rank % kMulticastCtas;
     typename Shared::Pipeline pipeline(shared.stages, slice * kMulticastCtas, in_group);
     // Of a unit's k-tiles this CTA computes those of its slice.
-    const auto begin = [&](const Unit& unit, int slice) {
+    const auto first_k_tile = [&](const Unit& unit, int slice) {
         return unit.first + unit.k_tiles * slice / kSplitK;
     };
 
@@ -182,7 +183,8 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         Unit unit;
         for (Units<kCut> units(work, cluster); units.next(unit);) {
             const auto at = work.scheduler.position(unit.tile);
-            for (int k_tile = begin(unit, slice); k_tile < begin(unit, slice + 1); ++k_tile)
+            for (int k_tile = first_k_tile(unit, slice); k_tile < first_k_tile(unit, slice + 1);
+                 ++k_tile)
                 pipeline.load(stage, A, B, row_of(at), col_of(at), k_tile * kTileK);
         }
         pipeline.drain(stage);
@@ -237,24 +239,25 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         parity ^= 1;
     };
 
-    // Adds up the parts of a tile that is cut, the fragments of each warp separately. Returns
-    // whether this warp is the last: then `sums` has become the sum of all parts, in the order of k,
-    // and the caller stores it.
-    const auto add_parts = [&](float(&sums)[kSums][4], const Unit& unit) {
+    // Adds up the partial sums of a tile that is cut, the fragments of each warp separately. Returns
+    // whether this warp is the last: then `sums` has become the sum of all, in the order of k, and
+    // the caller stores it.
+    const auto fix_up = [&](float(&sums)[kSums][4], const Unit& unit) {
         const int counter = (unit.tile * kCtas + rank) * (kConsumers / 32) + warp;
-        const int from = work.cluster_of(unit.tile * work.k_tiles);
-        const int count = work.cluster_of((unit.tile + 1) * work.k_tiles - 1) - from + 1;
-        // A cluster may have two parts: the end of a tile, and the beginning of another one.
-        const auto part = [&](int i) {
-            const size_t place = 2 * (from + i) + (i == 0);
-            return work.parts + (place * kCtas + rank) * kSums * kConsumers + threadIdx.x;
+        const int first_cluster = work.cluster_of(unit.tile * work.k_tiles);
+        const int last_cluster = work.cluster_of((unit.tile + 1) * work.k_tiles - 1);
+        const int count = last_cluster - first_cluster + 1, own = cluster - first_cluster;
+        // A cluster may have two partial sums: of the end of a tile, and the beginning of another.
+        const auto partial = [&](int i) {
+            const size_t place = 2 * (first_cluster + i) + (i == 0);
+            return work.workspace + (place * kCtas + rank) * kSums * kConsumers + threadIdx.x;
         };
         const int ticket = lane == 0 ? atomicAdd(&tickets[counter], 1) : 0;
         if (__shfl_sync(~0u, ticket, 0) < count - 1) {
-            float4* const own_part = part(cluster - from);
+            float4* const own_partial = partial(own);
 #pragma unroll
             for (int i = 0; i < kSums; ++i)
-                __stcg(own_part + i * kConsumers,
+                __stcg(own_partial + i * kConsumers,
                        float4{sums[i][0], sums[i][1], sums[i][2], sums[i][3]});
             __syncwarp();  // all lanes have written: the fence covers that, too
             if (lane == 0) {
@@ -270,7 +273,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             atomicExch(&tickets[counter], 0);
             atomicExch(&written[counter], 0);
         }
-        __syncwarp();  // all other parts have been written
+        __syncwarp();  // all other partial sums have been written
         const auto add = [](float(&sum)[4], float4 x) {
             sum[0] += x.x;
             sum[1] += x.y;
@@ -279,22 +282,22 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         };
         constexpr int kAtOnce = kSums < 16 ? kSums : 16;  // loads of a thread in flight
 #pragma unroll
-        for (int begin = 0; begin < kSums; begin += kAtOnce) {
-            float before[kAtOnce][4] = {};  // the parts before this one
-            for (int i = 0; i < cluster - from; ++i)
+        for (int first = 0; first < kSums; first += kAtOnce) {
+            float before[kAtOnce][4] = {};  // the partial sums before this one
+            for (int i = 0; i < own; ++i)
 #pragma unroll
                 for (int j = 0; j < kAtOnce; ++j)
-                    if (begin + j < kSums)
-                        add(before[j], __ldcg(part(i) + (begin + j) * kConsumers));
+                    if (first + j < kSums)
+                        add(before[j], __ldcg(partial(i) + (first + j) * kConsumers));
 #pragma unroll
             for (int j = 0; j < kAtOnce; ++j)
-                if (begin + j < kSums)
-                    add(sums[begin + j], {before[j][0], before[j][1], before[j][2], before[j][3]});
-            for (int i = cluster - from + 1; i < count; ++i)
+                if (first + j < kSums)
+                    add(sums[first + j], {before[j][0], before[j][1], before[j][2], before[j][3]});
+            for (int i = own + 1; i < count; ++i)
 #pragma unroll
                 for (int j = 0; j < kAtOnce; ++j)
-                    if (begin + j < kSums)
-                        add(sums[begin + j], __ldcg(part(i) + (begin + j) * kConsumers));
+                    if (first + j < kSums)
+                        add(sums[first + j], __ldcg(partial(i) + (first + j) * kConsumers));
         }
         return true;
     };
@@ -308,7 +311,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     };
     Unit unit;
     for (Units<kCut> units(work, cluster); units.next(unit);) {
-        const int k_tiles = begin(unit, slice + 1) - begin(unit, slice);
+        const int k_tiles = first_k_tile(unit, slice + 1) - first_k_tile(unit, slice);
         float acc[kFragments][4];
         consumer.multiply(acc, k_tiles, [&](int k_tile) {
             if (k_tile == 0) {
@@ -326,7 +329,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         if constexpr (kSplitK > 1) {
             float sums[kSums][4];  // where a CTA adds up fewer, the last is unset, and not stored
             reduce(acc, sums);
-            if (!whole && !add_parts(sums, unit)) continue;
+            if (!whole && !fix_up(sums, unit)) continue;
 #pragma unroll
             for (int i = 0; i < kSums; ++i)
                 if (int fragment = slice + i * kSplitK; fragment < kFragments)
@@ -337,7 +340,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             pending = true;
             deferred_row = c_row;
             deferred_col = c_col;
-        } else if (whole || add_parts(acc, unit)) {
+        } else if (whole || fix_up(acc, unit)) {
 #pragma unroll
             for (int i = 0; i < kFragments; ++i) store_fragment(acc[i], c_row, c_col, i);
         }
@@ -375,22 +378,22 @@ void launch(Work work, int K, const half* A, const half* B, float* C) {
     constexpr int kCtas = Tile::kMulticastCtas * kSplitK;
     const auto kernel = [&] {
         if constexpr (kCtas == 1)
-            return work.shared_tiles ? matmul<Tile, true> : matmul<Tile, false>;
+            return work.stream_k_tiles ? matmul<Tile, true> : matmul<Tile, false>;
         else
-            return work.shared_tiles ? matmul_in_clusters<Tile, kSplitK, true>
-                                     : matmul_in_clusters<Tile, kSplitK, false>;
+            return work.stream_k_tiles ? matmul_in_clusters<Tile, kSplitK, true>
+                                       : matmul_in_clusters<Tile, kSplitK, false>;
     }();
     using Shared = ::Shared<Tile, kSplitK>;
     static_assert(sizeof(Shared) <= 227 << 10, "a block may have 227 KiB of shared memory");
     const int blocks = work.clusters * kCtas;
-    if (work.shared_tiles) {  // finish_launch() reports the error
+    if (work.stream_k_tiles) {  // finish_launch() reports the error
         keep_freed_memory();
         const size_t bytes = 2 * sizeof(float4) * blocks * Shared::kOwned * Tile::kConsumers;
-        if (cudaMallocAsync(&work.parts, bytes, 0)) return;
+        if (cudaMallocAsync(&work.workspace, bytes, 0)) return;
     }
     allow_shared_memory(kernel, sizeof(Shared));
     kernel<<<blocks, Tile::kThreads, sizeof(Shared)>>>(work, C, A_map, B_map, C_map);
-    if (work.parts) cudaFreeAsync(work.parts, 0);
+    if (work.workspace) cudaFreeAsync(work.workspace, 0);
 }
 
 // A k-tile takes `step` nanoseconds, the rest of a tile `rest`, fitted to times of an H100.
@@ -423,7 +426,7 @@ constexpr Config kConfigs[] = {
     transposed<96, 64, 1, 1, 4>(185, 1108),   transposed<96, 128, 1, 1, 1>(264, 810),
     transposed<112, 128, 4, 2, 1>(285, 1076), transposed<160, 128, 4, 2, 1>(396, 1402),
     transposed<192, 192, 1, 2, 1>(718, 2933)};
-constexpr double kAddParts = 3000;  // nanoseconds: to write the parts of a tile, and to add them
+constexpr double kFixupTime = 3000;  // nanoseconds: to write a tile's partial sums, and to add them
 
 const Config& best_config(int M, int N, int K) {
     const auto time = [=](const Config& config) {
@@ -431,10 +434,10 @@ const Config& best_config(int M, int N, int K) {
         if (!tiling.transposed && N % 4)  // TMA stores rows that start on multiples of 16 bytes
             return std::numeric_limits<double>::infinity();
         const Work work(M, N, K, tiling);
-        const double waves = ceil_div(work.scheduler.tiles - work.shared_tiles, work.clusters);
-        const double cut = work.shared_tiles > 0, share = work.begin(1) + cut;
+        const double waves = ceil_div(work.scheduler.tiles - work.stream_k_tiles, work.clusters);
+        const double cut = work.stream_k_tiles > 0, share = work.begin(1) + cut;
         const double k_tiles = std::ceil((waves * work.k_tiles + share) / tiling.split_k);
-        return k_tiles * config.step + (waves + 2 * cut) * config.rest + cut * kAddParts;
+        return k_tiles * config.step + (waves + 2 * cut) * config.rest + cut * kFixupTime;
     };
     return fastest(kConfigs, time);
 }
@@ -445,7 +448,7 @@ void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) 
 }
 
 // How many floats of cut tiles go through the workspace.
-double parts_elements(int M, int N, int K) {
+double workspace_elements(int M, int N, int K) {
     const Tiling& tiling = best_config(M, N, K).tiling;
     const int across = tiling.transposed ? tiling.m : tiling.n,
               along = tiling.m * tiling.n / across;
@@ -454,15 +457,15 @@ double parts_elements(int M, int N, int K) {
 }
 
 // A is loaded once per column of clusters, B once per row of them, plus once for a padded copy.
-// A part of a cut tile is loaded once, and its floats are as large as two halves.
+// A partial sum is loaded once, and each of its floats counts as two FP16 elements.
 double loaded_elements(double M, double N, double K) {
     const Tiling tiling = best_config(M, N, K).tiling;
     return M * K * std::ceil(N / (tiling.n * tiling.cluster_n)) +
            K * N * std::ceil(M / (tiling.m * tiling.cluster_m)) + loaded_by_copies(M, N, K) +
-           2 * parts_elements(M, N, K);
+           2 * workspace_elements(M, N, K);
 }
 double stored_elements(double M, double N, double K) {
-    return stored_with_copies(M, N, K) + parts_elements(M, N, K);
+    return stored_with_copies(M, N, K) + workspace_elements(M, N, K);
 }
 
 // The accumulators that the CTAs of a cluster send each other, for each unit of work.

@@ -128,7 +128,7 @@ int main() {
     for (int M, N, K, m, n; std::cin >> division >> at_once >> M >> N >> K >> m >> n;) {
         if (division == "shares") {
             const shares::Work work(M, N, K, {m, n, false, 1, 1, 1});
-            std::cout << (work.shared_tiles ? all_of<true>(work) : all_of<false>(work)) << std::endl;
+            std::cout << (work.stream_k_tiles ? all_of<true>(work) : all_of<false>(work)) << std::endl;
         } else {
             const slices::Work work(M, N, K, {m, n, false, 1, 1, 1, division == "slices"});
             std::cout << all_of(work) << std::endl;
