@@ -239,6 +239,10 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         parity ^= 1;
     };
 
+    // Whether this CTA adds up an i-th fragment: it may have one fewer than another CTA.
+    const auto owns = [&](int i) {
+        return i < kSums && (kFragments % kSplitK == 0 || slice + i * kSplitK < kFragments);
+    };
     // Adds up the partial sums of a tile that is cut, the fragments of each warp separately. Returns
     // whether this warp is the last: then `sums` has become the sum of all, in the order of k, and
     // the caller stores it.
@@ -257,8 +261,9 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             float4* const own_partial = partial(own);
 #pragma unroll
             for (int i = 0; i < kSums; ++i)
-                __stcg(own_partial + i * kConsumers,
-                       float4{sums[i][0], sums[i][1], sums[i][2], sums[i][3]});
+                if (owns(i))
+                    __stcg(own_partial + i * kConsumers,
+                           float4{sums[i][0], sums[i][1], sums[i][2], sums[i][3]});
             __syncwarp();  // all lanes have written: the fence covers that, too
             if (lane == 0) {
                 __threadfence();
@@ -287,16 +292,16 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             for (int i = 0; i < own; ++i)
 #pragma unroll
                 for (int j = 0; j < kAtOnce; ++j)
-                    if (first + j < kSums)
+                    if (owns(first + j))
                         add(before[j], __ldcg(partial(i) + (first + j) * kConsumers));
 #pragma unroll
             for (int j = 0; j < kAtOnce; ++j)
-                if (first + j < kSums)
+                if (owns(first + j))
                     add(sums[first + j], {before[j][0], before[j][1], before[j][2], before[j][3]});
             for (int i = own + 1; i < count; ++i)
 #pragma unroll
                 for (int j = 0; j < kAtOnce; ++j)
-                    if (first + j < kSums)
+                    if (owns(first + j))
                         add(sums[first + j], __ldcg(partial(i) + (first + j) * kConsumers));
         }
         return true;
@@ -447,13 +452,12 @@ void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) 
     best.launch(Work(M, N, K, best.tiling), K, A, B, C);
 }
 
-// How many floats of cut tiles go through the workspace.
+// How many floats of cut tiles go through the workspace: with each cut, a partial sum of what a
+// cluster computes.
 double workspace_elements(int M, int N, int K) {
     const Tiling& tiling = best_config(M, N, K).tiling;
-    const int across = tiling.transposed ? tiling.m : tiling.n,
-              along = tiling.m * tiling.n / across;
-    return 8.0 * Work(M, N, K, tiling).cuts() * tiling.ctas() * along *
-           ceil_div(across / 8, tiling.split_k);
+    return 1.0 * Work(M, N, K, tiling).cuts() * tiling.cluster_m * tiling.cluster_n * tiling.m *
+           tiling.n;
 }
 
 // A is loaded once per column of clusters, B once per row of them, plus once for a padded copy.
