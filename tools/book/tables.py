@@ -181,6 +181,19 @@ def public_faults(_, group):
 
 
 @table
+def sanitizer(results):
+    """What a user sees of the programs of public_faults on a GPU, and what compute-sanitizer's tools say of them."""
+    verdicts = {"cause": "the faulty line or the cause", "symptom": "only a symptom", "nothing": "nothing",
+                "hangs": "nothing, because it hangs as well"}
+    rows = results("../h100/sanitizer")
+    yield Head("compute-sanitizer names | programs | which, and what one sees without a tool<")
+    for verdict, words in verdicts.items():
+        found = [row for row in rows if row.verdict == verdict]
+        which = ", ".join(f"[{row.name}](../tests/public_faults/{row.name}.cu) ({row.without_tool})" for row in found)
+        yield f"{words} | {len(found)} | {which}"
+
+
+@table
 def slides(results):
     """The slides' own listings."""
     yield Head(f"listing | TFLOP/s at {RATES_SIZE} | TFLOP/s at {SIZE} | elements that differ")
