@@ -123,8 +123,8 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         }
     };
 
-    // Adds up the slices of the tile in acc: this CTA every kSplitK-th fragment, which begins with
-    // number `slice`. They come to its reduction buffer, from all CTAs that compute the tile.
+    // Adds up the slices of the tile in acc. This CTA adds up fragments slice, slice + kSplitK, ...,
+    // for which all CTAs that compute the tile send their accumulators to its reduction buffer.
     int parity = 0;  // of the reduction's barriers
     const auto reduce = [&](const float(&acc)[kFragments][4], float(&sums)[kSums][4]) {
         const int owned = (kFragments - slice + kSplitK - 1) / kSplitK;  // may be 0
@@ -157,8 +157,8 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     };
 
     typename Shared::Pipeline::Consumer consumer(pipeline, row);
-    float deferred[kDeferred ? 8 * kDeferred : 1][4];  // those of the tile before
-    bool pending = false;  // they are still to be stored
+    float deferred[kDeferred ? 8 * kDeferred : 1][4];  // accumulators of the previous tile
+    bool pending = false;  // `deferred` is still to be stored
     int c_row = 0, c_col = 0, deferred_row = 0, deferred_col = 0;
     const auto store_deferred = [&](int i) {
         epilogue.store(&deferred[8 * i], deferred_row, deferred_col + (kImmediate + i) * 64);
@@ -259,7 +259,7 @@ void launch_add_slices(const float* sums, int slices, size_t stride, size_t coun
 
 template <size_t kConfig>
 void launch(const Work& work, int K, const half* A, const half* B, float* C) {
-    constexpr Tiling tiling = kConfigs[kConfig].tiling;
+    static constexpr Tiling tiling = kConfigs[kConfig].tiling;  // not captured by the lambda below
     using Tile = CtaTile<tiling.m, tiling.n, tiling.transposed, tiling.cluster_m, tiling.cluster_n,
                          tiling.realigned>;
     using Shared = ::Shared<Tile, tiling.split_k>;
