@@ -21,7 +21,9 @@
 #include "common/tile_scheduler.h"
 
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
-constexpr int kManyWaves = 32;  // with so many each SM gets a block: at most 4 of 132 would idle
+// With fewer waves, only as many blocks start as give each the same number of tiles. From here on
+// all SMs get one, because that would leave at most 4 of 132 idle.
+constexpr int kManyWaves = 32;
 
 // A CTA computes a tile of m x n, or a slice of its k-tiles.
 struct Tiling {
@@ -40,7 +42,7 @@ struct Unit {
     int tile, first, k_tiles, rows_above;
 };
 
-// The host's part of a launch.
+// How a launch's k-tiles are divided among clusters: computed by the host, read by host and device.
 struct Work {
     Work(int M, int N, int K, Tiling tiling)
         : M(M), N(N), k_tiles(ceil_div(K, kTileK)),
@@ -90,7 +92,7 @@ constexpr Tiling unaligned(int m, int n, int split_k, bool sliced = false) {
 }
 constexpr Config kConfigs[] = {  // tiling, step, rest
     {normal(128, 64, 1, 4), 208, 733},
-    {normal(128, 128, 1, 1), 317, 1158},
+    {normal(128, 128, 1, 1), 317, 1340},
     {normal(128, 192, 2, 1), 483, 1889},
     {normal(128, 192, 4, 2), 476, 1612},
     {normal(128, 256, 1, 1), 631, 2213},
@@ -100,12 +102,12 @@ constexpr Config kConfigs[] = {  // tiling, step, rest
     {transposed(32, 64, 1, 1, 1), 121, 187},
     {transposed(32, 64, 1, 1, 4), 96, 726},
     {transposed(48, 64, 1, 1, 8), 79, 955},
-    {transposed(64, 64, 1, 1, 1), 137, 314},
+    {transposed(64, 64, 1, 1, 1), 137, 640},
     {transposed(64, 64, 1, 1, 4), 156, 1211},
-    {transposed(80, 64, 1, 1, 1), 143, 528},
+    {transposed(80, 64, 1, 1, 1), 143, 700},
     {transposed(96, 64, 1, 1, 4), 171, 1431},
     {transposed(96, 64, 1, 1, 8), 157, 1613},
-    {transposed(96, 64, 1, 4, 1), 160, 789},
+    {transposed(96, 64, 1, 4, 1), 160, 1300},
     {transposed(96, 64, 4, 2, 1), 171, 831},
     {transposed(64, 128, 1, 1, 1), 196, 699},
     {transposed(128, 64, 4, 2, 1), 190, 1078},
@@ -119,9 +121,9 @@ constexpr Config kConfigs[] = {  // tiling, step, rest
     {transposed(240, 128, 1, 2, 1), 603, 3411},
     {transposed(192, 192, 1, 2, 1), 704, 4595},
     {normal(128, 64, 1, 4, kSliced), 152, 1205},
-    {transposed(96, 64, 4, 2, 1, kSliced), 183, 701},
+    {transposed(96, 64, 4, 2, 1, kSliced), 183, 1700},
     {transposed(160, 64, 1, 4, 1, kSliced), 199, 1309},
-    {transposed(96, 128, 2, 4, 1, kSliced), 288, 1091},
+    {transposed(96, 128, 2, 4, 1, kSliced), 288, 1900},
     {transposed(128, 128, 4, 2, 1, kSliced), 320, 1595},
     {transposed(160, 128, 2, 1, 1, kSliced), 389, 1253},
     {transposed(160, 128, 4, 2, 1, kSliced), 426, 1874},

@@ -395,7 +395,7 @@ def at_drawn_shapes(results, csv):
 
 
 # The lists of shapes that nobody tuned 13 for: the name of the CSV, and what it is called.
-DRAWN = {"random_50": "`random 50`", "users_51": "`users 51`", "mixed_54": "`mixed 54`"}
+DRAWN = {"random_50": "`random 50`", "users_51": "`users 51`", "mixed_55": "`mixed 55`"}
 
 
 @table
