@@ -31,7 +31,9 @@ constexpr int kProducers = 128;  // a warpgroup, for the sake of setmaxnreg; one
 constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
 constexpr int kChunk = 64;  // rows of A that are loaded and multiplied together
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
-constexpr int kManyWaves = 32;  // with so many each SM gets a block: at most 4 of 132 would idle
+// With fewer waves, only as many blocks start as give each the same number of tiles. From here on
+// all SMs get one, because that would leave at most 4 of 132 idle.
+constexpr int kManyWaves = 32;
 constexpr int kHi = 0, kLo = 1;
 
 constexpr int kStagesB = 2;
@@ -58,11 +60,12 @@ inline __device__ float power_of_two(int exponent) {
     return __int_as_float(max(127 + exponent, 0) << 23);
 }
 
-// x times 2^exponent, from -254 to 254. The power itself may not be a normal float, but its two
-// factors are, or for -127 are 0.
-inline __device__ float scaled(float x, int exponent) {
-    const int half = exponent >> 1;
-    return x * power_of_two(half) * power_of_two(exponent - half);
+// 2^-exponent as two factors, about its square root each. Both scales of a sum are undone by the
+// product of their first factors and that of their second ones: 2^-exponent of both together may be
+// no float. exponent: from -114 to 127.
+inline __device__ float2 inverse_scale(int exponent) {
+    const int half = -exponent >> 1;
+    return {power_of_two(half), power_of_two(-exponent - half)};
 }
 
 // The floats of a k-tile that a lane splits: of two adjacent columns of B, those of the rows
@@ -224,12 +227,6 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
                 ptx::wgmma_commit_group();
                 stage[j % 2] = a.index;
                 a.advance();
-                if (j == 0) {  // while the products run: the floats of B are in registers
-                    ptx::fence_proxy_async();
-                    __syncwarp();
-                    if (lane == 0) ptx::mbarrier_arrive(&shared.B_empty[b.index]);
-                    b.advance();
-                }
                 if (j == kChunks - 1) ptx::named_barrier_arrive(2 - warpgroup, kConsumers);
                 if (j > 0) {
                     ptx::wgmma_wait_group<1>();
@@ -238,32 +235,40 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
             }
             ptx::wgmma_wait_group<0>();
             promote(kChunks - 1);
+            // B's floats have long been in registers, but between wgmmas the fence would delay those
+            // that follow.
+            ptx::fence_proxy_async();
+            __syncwarp();
+            if (lane == 0) ptx::mbarrier_arrive(&shared.B_empty[b.index]);
+            b.advance();
         }
 
         // A lane has two adjacent elements in each of two rows of C for a fragment.
         const auto at = scheduler.position(tile);
         const int first_row = at.m * kTileM + lane % 4 * 2, c = at.n * kTileN + col;
+        const float2 of_columns[2] = {inverse_scale(unit[0]), inverse_scale(unit[1])};
+        const bool both = N % 2 == 0 && c < N;  // elements of a row are stored at once
         constexpr int kAtOnce = kTileM / 16;  // fragments whose exponents are loaded together
 #pragma unroll
         for (int first = 0; first < kTileM / 8; first += kAtOnce) {
-            int s[kAtOnce][2];
+            int exponents[kAtOnce][2];
 #pragma unroll
             for (int i = 0; i < kAtOnce; ++i)
                 for (int e = 0; e < 2; ++e)
-                    s[i][e] = A_exponents[min(first_row + 8 * (first + i) + e, M - 1)];
+                    exponents[i][e] = A_exponents[min(first_row + 8 * (first + i) + e, M - 1)];
 #pragma unroll
             for (int i = 0; i < kAtOnce; ++i)
                 for (int e = 0; e < 2; ++e) {
+                    const float2 of_row = inverse_scale(exponents[i][e]);
+                    float y[2];
+                    for (int j = 0; j < 2; ++j)
+                        y[j] = total[first + i][2 * j + e] * (of_row.x * of_columns[j].x) *
+                               (of_row.y * of_columns[j].y);
                     const int r = first_row + 8 * (first + i) + e;
-                    if (r >= M || c >= N) continue;
                     float* const to = &C[size_t(r) * N + c];
-                    const float y = scaled(total[first + i][e], -(s[i][e] + unit[0]));
-                    const float z = scaled(total[first + i][2 + e], -(s[i][e] + unit[1]));
-                    if (N % 2 == 0) *(float2*)to = {y, z};
-                    else {
-                        to[0] = y;
-                        if (c + 1 < N) to[1] = z;
-                    }
+                    if (r < M && both) *(float2*)to = {y[0], y[1]};
+                    if (r < M && !both && c < N) to[0] = y[0];
+                    if (r < M && !both && c + 1 < N) to[1] = y[1];
                 }
         }
     }

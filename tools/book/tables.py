@@ -460,20 +460,9 @@ def accuracy(results, shown):
                 yield f"{program_cell(row)}, {row.m} | {speed} | {error_cells(row)}"
 
 
-def waits_for(results, name):
-    """Whether a table has no CSV yet; its page then says so."""
-    return not (results.folder / f"{name}.csv").exists()
-
-
-NOT_MEASURED = Sentence("Not measured yet.")
-
-
 @table
 def accuracy_peers(results):
     """14's last program beside what cuBLAS offers for products of floats."""
-    if waits_for(results, "../h100/fp32_accuracy_peers"):
-        yield NOT_MEASURED
-        return
     yield Head(f"N | <by | TFLOP/s | of cuBLAS FP32 | {ERROR_HEADS}")
     for at in grouped(results("../h100/fp32_accuracy_peers"), "m", "peer"):
         size = next(iter(at.values())).m
@@ -485,9 +474,6 @@ def accuracy_peers(results):
 @table
 def accuracy_ncu(results):
     """The launches of 14's last program, by ncu's own CSV."""
-    if waits_for(results, "../h100/fp32_accuracy_ncu"):
-        yield NOT_MEASURED
-        return
     shares = {
         "tensor cores active": "sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active",
         "issue slots used": "smsp__issue_active.avg.pct_of_peak_sustained_active",
@@ -502,7 +488,8 @@ def accuracy_ncu(results):
         ns = figure("gpu__time_duration.sum")
         mhz = 1000 * figure("sm__cycles_elapsed.max") / ns
         cells = [f"{ns / 1000:.0f}", f"{mhz:.0f}", *(f"{figure(metric):.1f}%" for metric in shares.values())]
-        yield " | ".join([f"`{getattr(row, 'Kernel Name')}`", *cells])
+        kernel = getattr(row, "Kernel Name").split("(")[0].removeprefix("void ")
+        yield " | ".join([f"`{kernel}`", *cells])
 
 
 @table
