@@ -150,7 +150,7 @@ bool launch_fits(const Launch& launch) {
     if (const size_t bytes = static_shared(launch.kernel); bytes > kStaticShared)
         return refuse("launches a kernel with " + std::to_string(bytes) +
                           " bytes of static shared memory" + arrays("") +
-                          "; nvcc takes at most 49152",
+                          "; nvcc takes at most 49152, unless for sm_90a",
                       cudaErrorInvalidValue);
     if (const size_t bytes = allowed_dynamic_shared(launch.kernel);
         launch.dynamic_shared_bytes > bytes)

@@ -1,6 +1,6 @@
 // ptxas error: entry function uses too much shared data.
 // Seen: fails
-// Cause: more than 48 KiB of __shared__ arrays. They must be smaller, or dynamic.
+// Cause: more than 48 KiB of __shared__ arrays, which nvcc takes for sm_90a only. They must be smaller, or dynamic.
 // Source: own
 // Says: 65536 bytes of static shared memory
 // Says: at most 49152
