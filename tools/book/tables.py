@@ -375,7 +375,7 @@ def mean_of(rows, column):
 def spread_of(rows):
     """How many are ahead of cuBLAS, how many are below 85% of it, and the least percentage."""
     found = [row.percent_of_cublas for row in rows]
-    return sum(each >= 100 for each in found), sum(each < 85 for each in found), min(found)
+    return sum(each > 100 for each in found), sum(each < 85 for each in found), min(found)
 
 
 def beside_cublas(rows, words=""):
