@@ -3,19 +3,21 @@
 // floats, and the consumers scale and split them. No pass over B is left, and each column of a
 // k-tile has its own scale:
 //
-//    column of a k-tile    is scaled by 2^t, so that its largest element is at least 2^14 and less
-//                          than 2^15
-//    column of C           is summed scaled by 2^u, where u is the smallest t so far. If a k-tile
-//                          has a smaller t, the sum is first multiplied by 2^(t - u), and u becomes
-//                          t. The product of each k-tile is multiplied by 2^(u - t) and added
+//    column of a k-tile    is scaled by 2^t (t: `exponents`), so that its largest element is at
+//                          least 2^14 and less than 2^15
+//    column of C           is summed scaled by 2^u (u: `unit`), where u is the smallest t so far.
+//                          If a k-tile has a smaller t, the sum is first multiplied by 2^(t - u),
+//                          and u becomes t. The product of each k-tile is multiplied by 2^(u - t)
+//                          and added
 //
 // The tile of A comes in chunks of 64 rows, which are multiplied one after the other. Each needs few
 // accumulators, so that a tile of 256 x 128 fits, and while one is multiplied the one before is
 // promoted. The warpgroups take turns: one splits its columns of B while the other multiplies.
 //
 // Changed:  (after 14/4) transposed tiles of 256 x 128, B from registers, a scale for each column of
-//           a k-tile; chunks of A; the warpgroups take turns; B's rows are copied where they are not
-//           aligned.
+//           a k-tile; chunks of A; the warpgroups take turns; tiles of 64 x 128 for small products;
+//           fewer blocks in launches of few waves; scales are undone by factors instead of ldexpf;
+//           B's rows are copied where they are not aligned.
 #include <string>
 
 #include "14_fp32_accuracy/split.cuh"
@@ -31,8 +33,8 @@ constexpr int kProducers = 128;  // a warpgroup, for the sake of setmaxnreg; one
 constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
 constexpr int kChunk = 64;  // rows of A that are loaded and multiplied together
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
-// With fewer waves, only as many blocks start as give each the same number of tiles. From here on
-// all SMs get one, because that would leave at most 4 of 132 idle.
+// A launch of fewer waves starts only as many blocks as it needs for that number of waves, because
+// idle SMs save power. From 32 waves on at most 4 of 132 SMs would be idle, so each gets a block.
 constexpr int kManyWaves = 32;
 constexpr int kHi = 0, kLo = 1;
 
@@ -60,9 +62,9 @@ inline __device__ float power_of_two(int exponent) {
     return __int_as_float(max(127 + exponent, 0) << 23);
 }
 
-// 2^-exponent as two factors, about its square root each. Both scales of a sum are undone by the
-// product of their first factors and that of their second ones: 2^-exponent of both together may be
-// no float. exponent: from -114 to 127.
+// 2^-exponent as two factors of about equal size. The scales of A's row and B's column together may
+// need a factor that is no float. So a sum is multiplied by the product of both first factors, then
+// by the product of both second ones. exponent: from -114 to 127.
 inline __device__ float2 inverse_scale(int exponent) {
     const int half = -exponent >> 1;
     return {power_of_two(half), power_of_two(-exponent - half)};
@@ -73,8 +75,9 @@ inline __device__ float2 inverse_scale(int exponent) {
 using Floats = float2[4][2][2];
 
 // Loads them, and finds the exponent of each column's scale: the largest of the k-tile then is at
-// least 2^14 and less than 2^15, or smaller if it was below 2^-113. The exponent is 127 for zeros,
-// and -114 for an infinity.
+// least 2^14 and less than 2^15. The exponent is at most 127, so that a column below 2^-113 stays
+// smaller. It is 127 for zeros and -114 for an infinity. A NaN does not change it, because fmaxf
+// ignores NaN.
 inline __device__ void load_columns(const float (&rows)[kTileK][32], int col, Floats& x,
                                     int (&exponents)[2]) {
     const int t = threadIdx.x % 4;

@@ -1,5 +1,6 @@
 """The tables of the pages, made from a folder of CSVs. The function NAME below, or the one that the table ALIKE has for
 NAME, yields what is between <!-- NAME --> and <!-- /NAME --> on a page: a heading, and then the rows."""
+import decimal
 import re
 import statistics
 
@@ -444,10 +445,16 @@ def program_cell(row):
     return f"`{row.stage.partition('/')[2] or 'matmul'}`"
 
 
+def half_up(value, digits):
+    """A figure of a CSV with so many significant digits. A tie is rounded up, and it is one by the decimals of the CSV:
+    as a float 2.35e-07 is a little less."""
+    return decimal.Context(prec=digits, rounding=decimal.ROUND_HALF_UP).create_decimal(str(value))
+
+
 def error_cells(row):
-    cells = ["- | -" if error == "-" else f"{error:.1e} | {quotient:{'.2f' if quotient < 10 else '.0f'}}"
+    cells = ["- | -" if error == "-" else f"{half_up(error, 2):.1e} | {quotient:{'.2f' if quotient < 10 else '.0f'}}"
              for error, quotient in errors_of(row).values()]
-    return " | ".join(cells).replace("e-0", "e-")
+    return " | ".join(cells)
 
 
 def accuracy(results, shown):
