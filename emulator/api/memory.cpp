@@ -377,7 +377,8 @@ static cudaError_t copy(const char* call, void* to, const void* from, size_t byt
     Allocation* const target = find_allocation(address_value(to));
     const Allocation* const source = find_allocation(address_value(from));
     const std::string place = streams::place_in_stream();
-    written::note_copy(target, to, source, from, bytes, call, caller, place);
+    written::note_copy(on_device(target) ? target : nullptr, to, source, from, bytes, call, caller,
+                       place);
     if (!on_device(source)) {
         nans::note_given(from, bytes);
     } else if (!on_device(target)) {
@@ -385,7 +386,7 @@ static cudaError_t copy(const char* call, void* to, const void* from, size_t byt
         note_functions(to, bytes);
     }
     note_objects(on_device(source) ? nullptr : from, address_value(to), bytes);
-    if (source && !target) {
+    if (source && !on_device(target)) {
         find_unset_variables(*source, from, bytes);
         note_addresses(to, bytes);
         if (copied_to_host)

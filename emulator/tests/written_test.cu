@@ -195,6 +195,28 @@ TEST_F(Written, TheHostUsesWhatNobodyHasWritten) {
     expect_problem({"4 of the 4 bytes that cudaMemcpy at @async copied, the first at byte 252"});
 }
 
+TEST_F(Written, TheHostUsesItWhereverItsMemoryIs) {
+    float *pinned, *managed;
+    std::vector<float> registered(64);
+    cudaMallocHost(&pinned, 256);
+    cudaMallocManaged(&managed, 256);
+    cudaHostRegister(registered.data(), 256, 0);
+    for (float* const host : {pinned, managed, registered.data()}) {
+        cudaMemcpy(host, unwritten, 256, cudaMemcpyDeviceToHost);
+        expect_silence();
+        EXPECT_NE(host[0], host[0]);
+        expect_problem({"reads on the host what nothing has written: 256 of the 256 bytes"});
+        cudaMemcpy(host, unwritten, 256, cudaMemcpyDeviceToHost);
+        add_one<<<1, 64>>>(floats.data, host);
+        cudaDeviceSynchronize();
+        EXPECT_EQ(host[63], floats.host()[63] + 1);
+        expect_silence();
+    }
+    cudaHostUnregister(registered.data());
+    cudaFree(managed);
+    cudaFreeHost(pinned);
+}
+
 TEST_F(Written, RowsThatTheHostCopies) {
     std::vector<float> host(40);
     cudaMemcpy2D(host.data(), 40, unwritten, 64, 40, 4, cudaMemcpyDeviceToHost);  // @rows
