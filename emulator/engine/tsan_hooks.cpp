@@ -26,14 +26,14 @@ using emulator::trace::kWrite;
 }
 void host_access(const void* p, size_t bytes, emulator::trace::Kind kind, bool polls,
                  const void* pc) {
-    if (kind == kRead && emulator::written::host_has_some) host_reads(p, bytes, pc);
+    if (kind == kRead && emulator::written::host_has_unwritten) host_reads(p, bytes, pc);
     if (of_host) of_host(p, bytes, kind, polls, pc);
 }
 // The same for a call that does nothing else, so that it can be removed.
 [[gnu::noinline]] void host_call(const void* p, size_t bytes, emulator::trace::Kind kind,
                                  bool polls, const void* pc) {
     host_access(p, bytes, kind, polls, pc);
-    const bool looks_at_host = of_host || emulator::written::host_has_some;
+    const bool looks_at_host = of_host || emulator::written::host_has_unwritten;
     const bool in_traced_block = emulator::run.running && emulator::traced;
     if (!looks_at_host && !in_traced_block) emulator::removed_calls::note_idle(pc);
 }

@@ -22,7 +22,7 @@ void treat_copies_as_fill(const void* array, const char* name) {
 
 namespace written {
 
-bool host_has_some;
+bool host_has_unwritten;
 
 namespace {
 
@@ -37,51 +37,55 @@ struct Words {  // of an array, from first to last
     size_t first, last;
 };
 
-// A copy to the host of words that nothing has written: from the first of these to the last.
+// A copy to the host of words that nothing has written.
 struct UnwrittenCopy {
-    uintptr_t begin, end;
+    uintptr_t host_begin, host_end;  // from the first unwritten word to the last
     uint32_t fill_pattern;
-    size_t unwritten, bytes;  // of the whole copy
-    size_t first;  // where the first one lies in the array
+    size_t unwritten_bytes;
+    size_t first_byte;  // its offset in the array
+    size_t bytes;  // of the whole copy
     const char* call;
     const void* caller;
     std::string place;
     uintptr_t array;
     std::vector<Words> written;  // those of the copy that have been written
 
-    // Of one line: the rows of a cudaMemcpy2D, or the copies of a loop.
-    bool comes_before(const UnwrittenCopy& next) const {
-        return caller == next.caller && place == next.place && array == next.array &&
-               end <= next.begin;
+    bool is_of_line(const UnwrittenCopy& other) const {
+        return caller == other.caller && place == other.place;
+    }
+    // Whether `next` continues this copy: the next row of one cudaMemcpy2D, or the next copy of a
+    // loop.
+    bool continued_by(const UnwrittenCopy& next) const {
+        return is_of_line(next) && array == next.array && host_end <= next.host_begin;
     }
     void join(const UnwrittenCopy& next) {
-        end = next.end;
-        written.clear();  // copies of which all is written are not among these
-        unwritten += next.unwritten;
+        host_end = next.host_end;
+        written.clear();  // incomplete, because rows without unwritten words are not recorded
+        unwritten_bytes += next.unwritten_bytes;
         bytes += next.bytes;
     }
 };
 std::vector<UnwrittenCopy>& copies = *new std::vector<UnwrittenCopy>;
 
 constexpr size_t kFewParts = 3;
-// ": written are only bytes 0 to 447 and 512 to 959"; nothing where these are many, or none.
-std::string parts_written(const UnwrittenCopy& b) {
-    if (b.written.empty() || b.written.size() > kFewParts) return "";
-    std::string text = ": written are only bytes ";
-    for (const Words& part : b.written)
-        text += (&part == b.written.data()    ? ""
-                 : &part == &b.written.back() ? " and "
-                                              : ", ") +
+// ": only bytes 0 to 447 and 512 to 959 have been written"; nothing where these are many, or none.
+std::string parts_written(const UnwrittenCopy& copy) {
+    if (copy.written.empty() || copy.written.size() > kFewParts) return "";
+    std::string text = ": only bytes ";
+    for (const Words& part : copy.written)
+        text += (&part == copy.written.data()    ? ""
+                 : &part == &copy.written.back() ? " and "
+                                                 : ", ") +
                 std::to_string(part.first * kWord) + " to " +
                 std::to_string((part.last + 1) * kWord - 1);
-    return text;
+    return text + " have been written";
 }
 
-std::string place_of(const UnwrittenCopy& b) {
-    return b.place.empty() ? place_of_call(address_value(b.caller)) : " at " + b.place;
+std::string place_of(const UnwrittenCopy& copy) {
+    return copy.place.empty() ? place_of_call(address_value(copy.caller)) : " at " + copy.place;
 }
 
-// Of the words of a range: how many are unwritten, the first and the last one, and what is written.
+// The unwritten words of a range, and the parts of it that have been written.
 struct Unwritten {
     size_t words = 0, first = 0, last = 0;
     std::vector<Words> written;
@@ -112,29 +116,29 @@ Unwritten find_unwritten(const Allocation& array, uintptr_t begin, size_t bytes)
 void note_unwritten(const void* to, const Allocation& array, const void* from, size_t bytes,
                     const char* call, const void* caller, const std::string& place) {
     const uintptr_t host = address_value(to), device = address_value(from);
+    // The host's words would not be the array's: such a copy is not followed.
     if ((host - device) % kWord) return;
-    copies.erase(std::remove_if(copies.begin(), copies.end(),
-                                [=](const UnwrittenCopy& b) {
-                                    return b.begin < host + bytes && host < b.end;
-                                }),
-                 copies.end());
+    const auto is_overwritten = [=](const UnwrittenCopy& copy) {
+        return copy.host_begin < host + bytes && host < copy.host_end;
+    };
+    copies.erase(std::remove_if(copies.begin(), copies.end(), is_overwritten), copies.end());
     const Unwritten found = find_unwritten(array, device, bytes);
-    host_has_some = found.words || !copies.empty();
-    if (host_has_some) removed_calls::restore();
+    host_has_unwritten = found.words || !copies.empty();
+    if (host_has_unwritten) removed_calls::restore();
     if (!found.words) return;
     const auto on_host = [&](size_t word) { return host + (array.begin + word * kWord - device); };
     const UnwrittenCopy now{on_host(found.first),
                             on_host(found.last + 1),
                             array.fill_pattern,
                             found.words * kWord,
-                            bytes,
                             found.first * kWord,
+                            bytes,
                             call,
                             caller,
                             place,
                             array.begin,
                             found.written};
-    if (!copies.empty() && copies.back().comes_before(now)) copies.back().join(now);
+    if (!copies.empty() && copies.back().continued_by(now)) copies.back().join(now);
     else copies.push_back(now);
 }
 
@@ -197,35 +201,32 @@ std::string describe(const Allocation& array) {
                 : "that cudaMalloc" + place_of_call(address_value(array.caller)) + " allocated");
 }
 
-static bool failed;
-static uint64_t failed_since;
-void note_failed_launch() {
-    failed = true;
-    failed_since = resets;
-}
-bool all_launches_succeeded() { return !failed || failed_since != resets; }
+static uint64_t failed_at = ~uint64_t(0);  // at which number of `resets`
+void note_failed_launch() { failed_at = resets; }
+bool all_launches_succeeded() { return failed_at != resets; }
 
 void host_reads(const void* pointer, size_t bytes, const void* pc) {
     const uintptr_t address = address_value(pointer);
     for (size_t i = 0; i < copies.size(); ++i) {
-        const UnwrittenCopy b = copies[i];
-        if (address < b.begin || b.end < address + bytes) continue;
+        const UnwrittenCopy copy = copies[i];
+        if (address < copy.host_begin || copy.host_end < address + bytes) continue;
         // The host may have written its copy meanwhile.
         for (uintptr_t at = address / kWord * kWord; at < address + bytes; at += kWord)
-            if (std::memcmp(reinterpret_cast<const void*>(at), &b.fill_pattern, kWord) != 0) return;
+            if (std::memcmp(reinterpret_cast<const void*>(at), &copy.fill_pattern, kWord) != 0)
+                return;
         copies.erase(copies.begin() + i);
-        host_has_some = !copies.empty();
+        host_has_unwritten = !copies.empty();
         if (!all_launches_succeeded()) return;
-        const Allocation* const array = find_allocation(b.array);
+        const Allocation* const array = find_allocation(copy.array);
         const std::string line = find_lines({address_value(pc)})[0];
         report_problem(
             "uninitialised device memory: " + (line.empty() ? "the host" : line) +
-            " reads on the host what nothing has written: " + std::to_string(b.unwritten) +
-            " of the " + std::to_string(b.bytes) + " bytes that " + b.call + place_of(b) +
-            " copied, the first at byte " + std::to_string(b.first) + " of " +
+            " reads on the host what nothing has written: " + std::to_string(copy.unwritten_bytes) +
+            " of the " + std::to_string(copy.bytes) + " bytes that " + copy.call + place_of(copy) +
+            " copied, the first at byte " + std::to_string(copy.first_byte) + " of " +
             (array ? describe(*array) : "memory that is freed now") +
-            (b.first && !(array && array->of_library) ? " (does the grid cover it?)" : "") +
-            parts_written(b));
+            (copy.first_byte && !(array && array->of_library) ? " (does the grid cover it?)" : "") +
+            parts_written(copy));
         return;
     }
 }

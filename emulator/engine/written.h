@@ -56,7 +56,7 @@ void note_failed_launch();
 bool all_launches_succeeded();
 
 // While the host has copies of unwritten memory, host_reads() looks at what its traced code reads.
-extern bool host_has_some;
+extern bool host_has_unwritten;
 void host_reads(const void* address, size_t bytes, const void* pc);
 
 }  // namespace emulator::written
