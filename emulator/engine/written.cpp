@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -39,7 +40,9 @@ struct Words {  // of an array, from first to last
 
 // A copy to the host of words that nothing has written.
 struct UnwrittenCopy {
-    uintptr_t host_begin, host_end;  // from the first unwritten word to the last
+    // Where it lies on the host: begin and end of each row, from its first unwritten word to its
+    // last.
+    std::map<uintptr_t, uintptr_t> rows;
     uint32_t fill_pattern;
     size_t unwritten_bytes;
     size_t first_byte;  // its offset in the array
@@ -56,13 +59,35 @@ struct UnwrittenCopy {
     // Whether `next` continues this copy: the next row of one cudaMemcpy2D, or the next copy of a
     // loop.
     bool continued_by(const UnwrittenCopy& next) const {
-        return is_of_line(next) && array == next.array && host_end <= next.host_begin;
+        return is_of_line(next) && array == next.array &&
+               rows.rbegin()->second <= next.rows.begin()->first;
     }
     void join(const UnwrittenCopy& next) {
-        host_end = next.host_end;
+        const auto [begin, end] = *next.rows.begin();
+        uintptr_t& last_end = rows.rbegin()->second;
+        if (begin == last_end) last_end = end;
+        else rows.emplace(begin, end);
         written.clear();  // incomplete, because rows without unwritten words are not recorded
         unwritten_bytes += next.unwritten_bytes;
         bytes += next.bytes;
+    }
+    bool contains(uintptr_t begin, uintptr_t end) const {
+        if (begin < rows.begin()->first || rows.rbegin()->second < end) return false;
+        return end <= std::prev(rows.upper_bound(begin))->second;
+    }
+    void remove(uintptr_t begin, uintptr_t end) {  // another copy has overwritten these bytes
+        auto row = rows.lower_bound(begin);
+        if (row != rows.begin()) --row;
+        while (row != rows.end() && row->first < end) {
+            const auto [row_begin, row_end] = *row;
+            if (row_end <= begin) {
+                ++row;
+                continue;
+            }
+            row = rows.erase(row);
+            if (row_begin < begin) rows.emplace(row_begin, begin);
+            if (end < row_end) rows.emplace(end, row_end);
+        }
     }
 };
 std::vector<UnwrittenCopy>& copies = *new std::vector<UnwrittenCopy>;
@@ -113,22 +138,24 @@ Unwritten find_unwritten(const Allocation& array, uintptr_t begin, size_t bytes)
     return found;
 }
 
+void remove_overwritten(uintptr_t begin, uintptr_t end) {
+    for (UnwrittenCopy& copy : copies) copy.remove(begin, end);
+    const auto all_overwritten = [](const UnwrittenCopy& copy) { return copy.rows.empty(); };
+    copies.erase(std::remove_if(copies.begin(), copies.end(), all_overwritten), copies.end());
+}
+
 void note_unwritten(const void* to, const Allocation& array, const void* from, size_t bytes,
                     const char* call, const void* caller, const std::string& place) {
     const uintptr_t host = address_value(to), device = address_value(from);
-    // The host's words would not be the array's: such a copy is not followed.
-    if ((host - device) % kWord) return;
-    const auto is_overwritten = [=](const UnwrittenCopy& copy) {
-        return copy.host_begin < host + bytes && host < copy.host_end;
-    };
-    copies.erase(std::remove_if(copies.begin(), copies.end(), is_overwritten), copies.end());
-    const Unwritten found = find_unwritten(array, device, bytes);
+    remove_overwritten(host, host + bytes);
+    // If the host's words are not the array's, the copy is not followed.
+    const bool followed = (host - device) % kWord == 0;
+    const Unwritten found = followed ? find_unwritten(array, device, bytes) : Unwritten();
     host_has_unwritten = found.words || !copies.empty();
     if (host_has_unwritten) removed_calls::restore();
     if (!found.words) return;
     const auto on_host = [&](size_t word) { return host + (array.begin + word * kWord - device); };
-    const UnwrittenCopy now{on_host(found.first),
-                            on_host(found.last + 1),
+    const UnwrittenCopy now{{{on_host(found.first), on_host(found.last + 1)}},
                             array.fill_pattern,
                             found.words * kWord,
                             found.first * kWord,
@@ -208,8 +235,8 @@ bool all_launches_succeeded() { return failed_at != resets; }
 void host_reads(const void* pointer, size_t bytes, const void* pc) {
     const uintptr_t address = address_value(pointer);
     for (size_t i = 0; i < copies.size(); ++i) {
+        if (!copies[i].contains(address, address + bytes)) continue;
         const UnwrittenCopy copy = copies[i];
-        if (address < copy.host_begin || copy.host_end < address + bytes) continue;
         // The host may have written its copy meanwhile.
         for (uintptr_t at = address / kWord * kWord; at < address + bytes; at += kWord)
             if (std::memcmp(reinterpret_cast<const void*>(at), &copy.fill_pattern, kWord) != 0)

@@ -226,6 +226,36 @@ TEST_F(Written, RowsThatTheHostCopies) {
     expect_problem({"160 of the 160 bytes that cudaMemcpy2D at @rows copied, the first at byte 0"});
 }
 
+TEST_F(Written, RowsBetweenWhichTheHostCopiesOthers) {
+    constexpr int kRows = 4, kColumns = 16, kPitch = 2 * kColumns;
+    const Device<float> zeros(std::vector<float>(kRows * kColumns));
+    std::vector<float> host(kRows * kPitch);
+    const auto copy = [&](float* to, const float* from) {
+        cudaMemcpy2D(to, kPitch * 4, from, kColumns * 4, kColumns * 4, kRows,  // @halves
+                     cudaMemcpyDeviceToHost);
+    };
+    const auto sum_of_half = [&](const float* half) {
+        float sum = 0;
+        for (int i = 0; i < kRows * kColumns; ++i)
+            sum += half[i / kColumns * kPitch + i % kColumns];
+        return sum;
+    };
+    copy(host.data(), unwritten);
+    copy(host.data() + kColumns, zeros.data);
+    EXPECT_EQ(sum_of_half(host.data() + kColumns), 0);
+    expect_silence();
+    EXPECT_NE(sum_of_half(host.data()), 0);
+    expect_problem({"256 of the 256 bytes that cudaMemcpy2D at @halves copied"});
+    copy(host.data(), unwritten);
+    copy(host.data(), zeros.data);
+    EXPECT_EQ(sum_of_half(host.data()), 0);
+    expect_silence();
+    for (int i = 0; i < 3; ++i) copy(host.data(), unwritten);
+    EXPECT_NE(sum_of_half(host.data()), 0);
+    EXPECT_EQ(problem().find("more like it"), std::string::npos);
+    expect_problem({"256 of the 256 bytes that cudaMemcpy2D at @halves copied"});
+}
+
 TEST_F(Written, ByALaunchThatIsNotTraced) {
     emulator::set_tracing(false);
     write<<<1, 64>>>(unwritten);
