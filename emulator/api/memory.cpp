@@ -342,8 +342,10 @@ static std::string direction_name(cudaMemcpyKind kind) {
                                             : "cudaMemcpyDeviceToDevice";
 }
 
-static cudaError_t copy(const char* call, void* to, const void* from, size_t bytes,
-                        cudaMemcpyKind kind, const void* caller) {
+static cudaError_t copy(const written::CopyCall& copying, void* to, const void* from, size_t bytes,
+                        cudaMemcpyKind kind) {
+    const char* const call = copying.name;
+    const void* const caller = copying.caller;
     if (const cudaError_t error = may_start()) return error;
     if (bytes == 0) return cudaSuccess;
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
@@ -377,7 +379,7 @@ static cudaError_t copy(const char* call, void* to, const void* from, size_t byt
     Allocation* const target = find_allocation(address_value(to));
     const Allocation* const source = find_allocation(address_value(from));
     const std::string place = streams::place_in_stream();
-    written::note_copy(on_device(target) ? target : nullptr, to, source, from, bytes, call, caller,
+    written::note_copy(on_device(target) ? target : nullptr, to, source, from, bytes, copying,
                        place);
     if (!on_device(source)) {
         nans::note_given(from, bytes);
@@ -414,11 +416,11 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
     if (!fits_host("cudaMemcpy", " writes ", to, bytes) ||
         !fits_host("cudaMemcpy", " reads ", from, bytes))
         return cudaSuccess;
-    return copy("cudaMemcpy", to, from, bytes, kind, __builtin_return_address(0));
+    return copy({"cudaMemcpy", __builtin_return_address(0), bytes}, to, from, bytes, kind);
 }
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
                          size_t width, size_t height, cudaMemcpyKind kind) {
-    const void* const caller = __builtin_return_address(0);
+    const written::CopyCall call("cudaMemcpy2D", __builtin_return_address(0), width * height);
     for (const size_t pitch : {to_pitch, from_pitch})
         if (height && width > pitch) return refuse_pitch("cudaMemcpy2D", width, pitch);
     if (!width || !height) return may_start();
@@ -429,8 +431,8 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
     cudaError_t error = cudaSuccess;
     leave_padding_of_copy(to, to_pitch, width, height);
     for (size_t row = 0; row < height && !error; ++row)
-        error = copy("cudaMemcpy2D", static_cast<char*>(to) + row * to_pitch,
-                     static_cast<const char*>(from) + row * from_pitch, width, kind, caller);
+        error = copy(call, static_cast<char*>(to) + row * to_pitch,
+                     static_cast<const char*>(from) + row * from_pitch, width, kind);
     return error;
 }
 

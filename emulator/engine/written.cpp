@@ -46,15 +46,14 @@ struct UnwrittenCopy {
     uint32_t fill_pattern;
     size_t unwritten_bytes;
     size_t first_byte;  // its offset in the array
-    size_t bytes;  // of the whole copy
-    const char* call;
-    const void* caller;
+    CopyCall call;
+    bool one_call;  // rather than several of a loop
     std::string place;
     uintptr_t array;
     std::vector<Words> written;  // those of the copy that have been written
 
     bool is_of_line(const UnwrittenCopy& other) const {
-        return caller == other.caller && place == other.place;
+        return call.caller == other.call.caller && place == other.place;
     }
     // Whether `next` continues this copy: the next row of one cudaMemcpy2D, or the next copy of a
     // loop.
@@ -69,7 +68,7 @@ struct UnwrittenCopy {
         else rows.emplace(begin, end);
         written.clear();  // incomplete, because rows without unwritten words are not recorded
         unwritten_bytes += next.unwritten_bytes;
-        bytes += next.bytes;
+        one_call &= call.number == next.call.number;
     }
     bool contains(uintptr_t begin, uintptr_t end) const {
         if (begin < rows.begin()->first || rows.rbegin()->second < end) return false;
@@ -107,7 +106,8 @@ std::string parts_written(const UnwrittenCopy& copy) {
 }
 
 std::string place_of(const UnwrittenCopy& copy) {
-    return copy.place.empty() ? place_of_call(address_value(copy.caller)) : " at " + copy.place;
+    return copy.place.empty() ? place_of_call(address_value(copy.call.caller))
+                              : " at " + copy.place;
 }
 
 // The unwritten words of a range, and the parts of it that have been written.
@@ -145,7 +145,7 @@ void remove_overwritten(uintptr_t begin, uintptr_t end) {
 }
 
 void note_unwritten(const void* to, const Allocation& array, const void* from, size_t bytes,
-                    const char* call, const void* caller, const std::string& place) {
+                    const CopyCall& call, const std::string& place) {
     const uintptr_t host = address_value(to), device = address_value(from);
     remove_overwritten(host, host + bytes);
     // If the host's words are not the array's, the copy is not followed.
@@ -159,9 +159,8 @@ void note_unwritten(const void* to, const Allocation& array, const void* from, s
                             array.fill_pattern,
                             found.words * kWord,
                             found.first * kWord,
-                            bytes,
                             call,
-                            caller,
+                            true,
                             place,
                             array.begin,
                             found.written};
@@ -199,9 +198,9 @@ size_t unwritten_bytes(const Allocation& array, const void* begin, size_t bytes)
 }
 
 void note_copy(Allocation* target, const void* to, const Allocation* source, const void* from,
-               size_t bytes, const char* call, const void* caller, const std::string& place) {
+               size_t bytes, const CopyCall& call, const std::string& place) {
     if (source && !source->written) source = nullptr;
-    if (!target && source) return note_unwritten(to, *source, from, bytes, call, caller, place);
+    if (!target && source) return note_unwritten(to, *source, from, bytes, call, place);
     if (!target || !target->written) return;
     if (target->name && !source) {  // what the host copies there is a fill pattern
         std::memset(target->written, 0, bits_bytes(*target));
@@ -249,8 +248,9 @@ void host_reads(const void* pointer, size_t bytes, const void* pc) {
         report_problem(
             "uninitialised device memory: " + (line.empty() ? "the host" : line) +
             " reads on the host what nothing has written: " + std::to_string(copy.unwritten_bytes) +
-            " of the " + std::to_string(copy.bytes) + " bytes that " + copy.call + place_of(copy) +
-            " copied, the first at byte " + std::to_string(copy.first_byte) + " of " +
+            (copy.one_call ? " of the " + std::to_string(copy.call.bytes) : "") + " bytes that " +
+            copy.call.name + place_of(copy) + " copied, the first at byte " +
+            std::to_string(copy.first_byte) + " of " +
             (array ? describe(*array) : "memory that is freed now") +
             (copy.first_byte && !(array && array->of_library) ? " (does the grid cover it?)" : "") +
             parts_written(copy));

@@ -41,11 +41,22 @@ inline bool all_unwritten(const Allocation& array, uintptr_t address, size_t byt
 void mark_all(const void* begin, size_t bytes);
 // How many of these bytes nothing has written.
 size_t unwritten_bytes(const Allocation& array, const void* begin, size_t bytes);
+// A call that copies, each row of cudaMemcpy2D by itself.
+struct CopyCall {
+    const char* name;
+    const void* caller;  // its return address
+    size_t bytes;  // of all rows
+    uint64_t number = ++count;  // of the call
+    static inline uint64_t count;
+
+    CopyCall(const char* name, const void* caller, size_t bytes)
+        : name(name), caller(caller), bytes(bytes) {}
+};
 // A copy, before or after it was made. It passes on what is unwritten; of the host's memory all is
-// written. target, source: the arrays that `to` and `from` lie in, null on the host. call, caller,
-// place: as in streams::copy().
+// written. target, source: the arrays that `to` and `from` lie in, null on the host. place: of the
+// call, if it names its stream, or "".
 void note_copy(Allocation* target, const void* to, const Allocation* source, const void* from,
-               size_t bytes, const char* call, const void* caller, const std::string& place);
+               size_t bytes, const CopyCall& call, const std::string& place);
 
 // "the 400 bytes that cudaMalloc at mine.cu:31 allocated"
 std::string describe(const Allocation& array);

@@ -226,6 +226,25 @@ TEST_F(Written, RowsThatTheHostCopies) {
     expect_problem({"160 of the 160 bytes that cudaMemcpy2D at @rows copied, the first at byte 0"});
 }
 
+TEST_F(Written, OnlySomeOfTheRowsThatTheHostCopies) {
+    constexpr size_t kRow = 10 * sizeof(float);
+    std::vector<float> host(40);
+    const auto sum = [&] {
+        float all = 0;
+        for (const float f : host) all += f;
+        return all;
+    };
+    write<<<1, 25>>>(unwritten);
+    cudaMemcpy2D(host.data(), kRow, unwritten, kRow, kRow, 4, cudaMemcpyDeviceToHost);  // @last
+    EXPECT_NE(sum(), 40);
+    expect_problem(
+        {"60 of the 160 bytes that cudaMemcpy2D at @last copied, the first at byte 100"});
+    for (int i = 0; i < 40; i += 10)
+        cudaMemcpy(&host[i], unwritten + i, kRow, cudaMemcpyDeviceToHost);  // @each
+    EXPECT_NE(sum(), 40);
+    expect_problem({"written: 60 bytes that cudaMemcpy at @each copied, the first at byte 100"});
+}
+
 TEST_F(Written, RowsBetweenWhichTheHostCopiesOthers) {
     constexpr int kRows = 4, kColumns = 16, kPitch = 2 * kColumns;
     const Device<float> zeros(std::vector<float>(kRows * kColumns));
