@@ -91,14 +91,13 @@ void check_objects() {
             continue;
         std::string type = name_of(*table);  // "vtable for Square"
         type.erase(0, type.rfind(' ') + 1);
-        report_once(
-            site_name(run.launched) + " launches " + run.name +
-                ", which calls virtual functions of an object that the host has copied to "
-                "the device: a " +
-                type +
-                " whose table of virtual functions is the "
-                "host's. A kernel must construct it",
-            "byte " + std::to_string(at - array->begin) + " of " + written::describe(*array));
+        report_once(site_name(run.launched) + " launches " + run.name +
+                        ", which calls virtual functions of an object that the host has copied to "
+                        "the device: a " +
+                        type +
+                        " whose table of virtual functions is the "
+                        "host's. A kernel must construct it",
+                    written::describe_byte(*array, at));
     }
 }
 

@@ -111,7 +111,7 @@ void report_unwritten(const char* name, const Region& region) {
                    streams::place_in_stream() + " reads " + region.name +
                    ", of which nothing has written " + std::to_string(unwritten) + " of " +
                    std::to_string(region.width * region.rows) + " bytes, in " +
-                   written::describe(array));
+                   written::describe(array, address_value(region.begin)));
 }
 
 // Whether the host waits for a copy or a fill because of this memory: always if it is pageable, and
@@ -205,7 +205,7 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned) {
         if (begin < a.end && a.begin < begin + bytes)
             return decline("cudaHostRegister", cudaErrorHostMemoryAlreadyRegistered,
                            "a part of these bytes is registered, or CUDA's own memory");
-    add_allocation(pointer, bytes, Memory::registered);
+    add_allocation(pointer, bytes, Memory::registered)->caller = __builtin_return_address(0);
     return cudaSuccess;
 }
 

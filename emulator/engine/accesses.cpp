@@ -149,8 +149,8 @@ std::string distance(uintptr_t address, int width, uintptr_t begin, uintptr_t en
     found.second_thread = uint16_t(thread);
     found.address = address;
     report_hazard(found, [&] {
-        return "byte " + std::to_string(address - array.begin) + " of " + written::describe(array) +
-               ", " + block_name() + ", " + thread_name(thread);
+        return written::describe_byte(array, address) + ", " + block_name() + ", " +
+               thread_name(thread);
     });
 }
 

@@ -61,6 +61,7 @@ size_t count_nans(const Type& type, const void* bytes, size_t count) {
 struct Stored {
     uint16_t site = 0;  // 0: there is none
     uint32_t clock = 0;
+    uintptr_t address = 0;
 };
 // The one of these bytes that was stored first.
 Stored first_stored(const Allocation& array, const Type& type, uintptr_t begin, size_t bytes) {
@@ -68,7 +69,7 @@ Stored first_stored(const Allocation& array, const Type& type, uintptr_t begin, 
     for (uintptr_t at = begin; at + type.bytes <= begin + bytes; at += type.bytes) {
         if (!count_nans(type, reinterpret_cast<const void*>(at), type.bytes)) continue;
         const Stored now{races::last_writer(array.cells, array.begin, at),
-                         races::last_write(array.cells, array.begin, at)};
+                         races::last_write(array.cells, array.begin, at), at};
         if (now.site && (!first.site || now.clock < first.clock)) first = now;
     }
     return first;
@@ -113,9 +114,10 @@ void find(const Allocation& array, uintptr_t begin, size_t bytes) {
     }
     find_lines_of_sites();
     std::string why = std::to_string(wrong) + " of the " + std::to_string(bytes / type->bytes) +
-                      " " + type->plural + " that the host gets from " + written::describe(array) +
-                      " are NaN";
-    if (source != &array) why += ", and the first NaN lies in " + written::describe(*source);
+                      " " + type->plural + " that the host gets from " +
+                      written::describe(array, begin) + " are NaN";
+    if (source != &array)
+        why += ", and the first NaN lies in " + written::describe(*source, first.address);
     report_note(site_of(first.site).where + " stores NaN",
                 why +
                     ". The host has passed none: 0 / 0, inf / inf, inf - inf and inf * 0 are NaN, "

@@ -32,7 +32,7 @@ void find_unset_variables(const Allocation& array, const void* begin, size_t byt
         report_once("uninitialised variable: " + site_of(writer).where +
                         " stores 0xfefefefe (as a float -1.69e+38), which a variable holds here "
                         "until it is set",
-                    "byte " + std::to_string(at - array.begin) + " of " + written::describe(array));
+                    written::describe_byte(array, at));
     }
 }
 

@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "emulator/engine/removed_calls.h"
+#include "emulator/engine/sections.h"
 #include "emulator/trace/address.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
+#include "emulator/trace/symbols.h"
 #include "emulator/trace/tracing.h"
 
 namespace emulator {
@@ -220,11 +222,42 @@ void note_copy(Allocation* target, const void* to, const Allocation* source, con
         }
 }
 
-std::string describe(const Allocation& array) {
-    return "the " + std::to_string(array.end - array.begin) + " bytes " +
-           (array.name
-                ? "of " + std::string(array.name)
-                : "that cudaMalloc" + place_of_call(address_value(array.caller)) + " allocated");
+static const char* call_of(const Allocation& array) {
+    switch (array.kind) {
+        case Memory::managed:
+            return "cudaMallocManaged";
+        case Memory::pinned:
+            return "cudaMallocHost";
+        case Memory::registered:
+            return "cudaHostRegister";
+        case Memory::device:
+        case Memory::variables:
+            break;
+    }
+    return array.async ? "cudaMallocAsync" : array.pitched ? "cudaMallocPitch" : "cudaMalloc";
+}
+// Where the memory begins that describe() describes, and what it is.
+static std::pair<uintptr_t, std::string> describe_part(const Allocation& array, uintptr_t address) {
+    const Symbol* const variable = array.kind == Memory::variables ? find_symbol(address) : nullptr;
+    const size_t bytes = variable ? variable->size : array.end - array.begin;
+    std::string text = "the " + std::to_string(bytes) + " bytes ";
+    if (variable)
+        text += std::string("of the ") +
+                (kManagedVariables.holds(address) ? "__managed__" : "__device__") + " variable " +
+                short_name(*variable);
+    else if (array.kind == Memory::variables) text += "of the __device__ variables";
+    else if (array.name) text += std::string("of ") + array.name;
+    else
+        text += "that " + (call_of(array) + place_of_call(address_value(array.caller))) +
+                (array.kind == Memory::registered ? " registered" : " allocated");
+    return {variable ? variable->begin : array.begin, text};
+}
+std::string describe(const Allocation& array, uintptr_t address) {
+    return describe_part(array, address).second;
+}
+std::string describe_byte(const Allocation& array, uintptr_t address) {
+    const auto [begin, text] = describe_part(array, address);
+    return "byte " + std::to_string(address - begin) + " of " + text;
 }
 
 static uint64_t failed_at = ~uint64_t(0);  // at which number of `resets`
@@ -249,9 +282,9 @@ void host_reads(const void* pointer, size_t bytes, const void* pc) {
             "uninitialised device memory: " + (line.empty() ? "the host" : line) +
             " reads on the host what nothing has written: " + std::to_string(copy.unwritten_bytes) +
             (copy.one_call ? " of the " + std::to_string(copy.call.bytes) : "") + " bytes that " +
-            copy.call.name + place_of(copy) + " copied, the first at byte " +
-            std::to_string(copy.first_byte) + " of " +
-            (array ? describe(*array) : "memory that is freed now") +
+            copy.call.name + place_of(copy) + " copied, the first at " +
+            (array ? describe_byte(*array, copy.array + copy.first_byte)
+                   : "byte " + std::to_string(copy.first_byte) + " of memory that is freed now") +
             (copy.first_byte && !(array && array->of_library) ? " (does the grid cover it?)" : "") +
             parts_written(copy));
         return;

@@ -58,8 +58,11 @@ struct CopyCall {
 void note_copy(Allocation* target, const void* to, const Allocation* source, const void* from,
                size_t bytes, const CopyCall& call, const std::string& place);
 
-// "the 400 bytes that cudaMalloc at mine.cu:31 allocated"
-std::string describe(const Allocation& array);
+// "the 400 bytes that cudaMalloc at mine.cu:31 allocated", or "the 4 bytes of the __device__ variable
+// sum". address: in the array, in which many variables may lie.
+std::string describe(const Allocation& array, uintptr_t address);
+std::string describe_byte(const Allocation& array,
+                          uintptr_t address);  // "byte 12 of the 400 bytes.."
 
 // Because a launch has failed, it has not written its results. That is not reported again, and
 // from then on until reset_counts() nothing unwritten is reported.

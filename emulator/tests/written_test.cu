@@ -80,6 +80,43 @@ TEST_F(Written, AVariableThatIsNeverSetIsKnownByItsValue) {
     expect_silence();
 }
 
+__device__ float one_result[32], other_result[32];
+
+TEST_F(Written, TheMemoryIsNamedAsItWasDeclaredOrAllocated) {
+    float *managed, *pinned, *async, *pitched;
+    size_t pitch;
+    std::vector<float> registered(32);
+    cudaMallocManaged(&managed, 128);  // @managed
+    cudaMallocHost(&pinned, 128);  // @pinned
+    cudaMallocAsync(&async, 128, nullptr);  // @ordered
+    cudaMallocPitch(&pitched, &pitch, 128, 1);  // @pitched
+    cudaHostRegister(registered.data(), 128, 0);  // @registered
+    const auto expect_named = [&](float* result, const std::string& name) {
+        float host[32];
+        add_to_unset<<<1, 32>>>(floats.data, result);
+        cudaMemcpy(host, result, sizeof host, cudaMemcpyDeviceToHost);
+        expect_problem({"@unset stores 0xfefefefe..(byte 0 of the " + name + ")"});
+    };
+    for (const auto& [variable, name] :
+         {std::pair(&one_result, "one_result"), std::pair(&other_result, "other_result")}) {
+        void* address;
+        cudaGetSymbolAddress(&address, *variable);
+        expect_named(static_cast<float*>(address),
+                     std::string("128 bytes of the __device__ variable ") + name);
+    }
+    expect_named(managed, "128 bytes that cudaMallocManaged at @managed allocated");
+    expect_named(pinned, "128 bytes that cudaMallocHost at @pinned allocated");
+    expect_named(async, "128 bytes that cudaMallocAsync at @ordered allocated");
+    expect_named(pitched, "512 bytes that cudaMallocPitch at @pitched allocated");
+    expect_named(registered.data(), "128 bytes that cudaHostRegister at @registered registered");
+    cudaHostUnregister(registered.data());
+    cudaFree(pitched);
+    cudaFreeAsync(async, nullptr);
+    cudaFreeHost(pinned);
+    cudaFree(managed);
+    cudaDeviceSynchronize();
+}
+
 __global__ void copy_or_mark(const float* in, float* out, int* numbers) {
     out[threadIdx.x] = threadIdx.x % 2 ? in[threadIdx.x] : NAN;
     numbers[threadIdx.x] = -4194304;  // the bits of a NaN
