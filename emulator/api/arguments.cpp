@@ -68,7 +68,7 @@ bool in_managed_memory(uintptr_t function) {
     const auto compare = [&](uintptr_t, uintptr_t word) { found |= word == function; };
     for (const Allocation& a : allocations)
         if (a.kind != Memory::device &&
-            (a.kind != Memory::variables || kManagedVariables.holds(a.begin)))
+            (a.kind != Memory::variables || kManagedVariables.contains(a.begin)))
             for_each_address(reinterpret_cast<const void*>(a.begin), a.begin, a.end - a.begin,
                              compare);
     return found;

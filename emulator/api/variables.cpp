@@ -19,7 +19,7 @@ namespace {
 std::vector<const Symbol*> known;  // the variables whose address on the device the host has
 
 const Symbol* find_named(uintptr_t address) {
-    const bool named = kDeviceVariables.holds(address) || kConstants.holds(address);
+    const bool named = kDeviceVariables.contains(address) || kConstants.contains(address);
     return named ? find_symbol(address) : nullptr;
 }
 
@@ -43,7 +43,7 @@ bool is_name_of_variable(const void* pointer) {
 std::string name_of_variable(const void* pointer) {
     const auto address = reinterpret_cast<uintptr_t>(pointer);
     return std::string("the host's name of the ") +
-           (kConstants.holds(address) ? "__constant__" : "__device__") + " variable " +
+           (kConstants.contains(address) ? "__constant__" : "__device__") + " variable " +
            short_name(*find_symbol(address)) + ", which is not its address on the device";
 }
 
@@ -69,8 +69,8 @@ void check_pointer(const Launch& launch, const void* pointer) {
 
 size_t size_of_variable(const void* symbol) {
     const auto address = reinterpret_cast<uintptr_t>(symbol);
-    const bool variable = kDeviceVariables.holds(address) || kManagedVariables.holds(address) ||
-                          kConstants.holds(address);
+    const bool variable = kDeviceVariables.contains(address) ||
+                          kManagedVariables.contains(address) || kConstants.contains(address);
     const Symbol* const found = variable ? find_symbol(address) : nullptr;
     return found ? found->size : 0;
 }

@@ -77,11 +77,11 @@ inline Region find_region(uintptr_t address, unsigned thread, const Allocation*&
     range = nullptr;
     if (address - stacks_begin < stacks_bytes)
         return stack_owner(address) == thread ? Region::untraced : Region::none;
-    if (contains(memory.static_shared, address) && !kDeviceVariables.holds(address) &&
-        !kManagedVariables.holds(address)) {
+    if (contains(memory.static_shared, address) && !kDeviceVariables.contains(address) &&
+        !kManagedVariables.contains(address)) {
         if (address - address_value(&indices) < sizeof indices) return Region::untraced;
         if (address - address_value(&builtins) < sizeof builtins) return Region::untraced;
-        if (kConstants.holds(address)) return Region::untraced;
+        if (kConstants.contains(address)) return Region::untraced;
         range = &memory.static_shared;
         return Region::shared;
     }

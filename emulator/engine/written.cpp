@@ -243,8 +243,8 @@ static std::pair<uintptr_t, std::string> describe_part(const Allocation& array, 
     std::string text = "the " + std::to_string(bytes) + " bytes ";
     if (variable)
         text += std::string("of the ") +
-                (kManagedVariables.holds(address) ? "__managed__" : "__device__") + " variable " +
-                short_name(*variable);
+                (kManagedVariables.contains(address) ? "__managed__" : "__device__") +
+                " variable " + short_name(*variable);
     else if (array.kind == Memory::variables) text += "of the __device__ variables";
     else if (array.name) text += std::string("of ") + array.name;
     else
