@@ -46,6 +46,18 @@ int main() {
 }
 """
 
+GLOBALS = """#include <cuda_runtime.h>
+struct Buffer {
+    float* data = nullptr;
+    ~Buffer() { cudaFree(data); }
+} freed_here, freed_twice;
+int main() {
+    cudaMalloc(&freed_here.data, 100);
+    cudaMalloc(&freed_twice.data, 100);
+    cudaFree(freed_twice.data);
+}
+"""
+
 SMALL = """#include <cuda_runtime.h>
 __global__ void store(int* out) { out[blockIdx.x * 256 + threadIdx.x] = 1; }
 int main() {
@@ -106,6 +118,15 @@ def test_of_a_program_without_a_launch(tmp_path):
     said = rf"The emulator found:\n  cudaMemcpy at .*copy\.cu:{line_of(NO_LAUNCH, 'cudaMemcpy(')} "
     assert run.returncode == 1 and re.search(said, run.stdout)
     assert "Never freed: 100 bytes" in run.stdout and "counted" not in run.stdout
+
+
+def test_of_global_objects(tmp_path):
+    """Their destructors run when the program ends: what they free is not left, and their mistakes are reported."""
+    (tmp_path / "globals.cu").write_text(GLOBALS)
+    run = call(build(tmp_path / "globals.cu", "-D__CUDACC__"), env={**os.environ, "EMULATOR_SUMMARY": "1"})
+    assert run.returncode == 1, run.stderr
+    said = rf"The emulator found:\n  cudaFree at .*globals\.cu:{line_of(GLOBALS, 'cudaFree(data)')} .*freed"
+    assert re.search(said, run.stdout) and "Never freed" not in run.stdout, run.stdout
 
 
 def test_a_small_launch_is_traced_as_a_whole(tmp_path):

@@ -27,6 +27,7 @@ std::vector<std::string> problems;  // without the hazards
 std::map<std::string, int> repeated;  // how often, of those that were reported again
 std::vector<std::string> notes;
 int silences;  // how many exist
+bool is_used;  // the program has called something of CUDA's
 
 }  // namespace
 
@@ -36,13 +37,16 @@ bool printed_at_exit() {
 }
 
 void (*print_summary)(int, void*);
-// What the summary uses must be created before this function is registered, so that it still exists
-// when the program ends. Therefore this is done at the program's first call, and not before main().
-void print_at_exit() {
-    static bool registered = false;
-    if (!printed_at_exit() || !print_summary || std::exchange(registered, true)) return;
-    counts();
-    on_exit(print_summary, nullptr);
+void print_at_exit() { is_used = true; }
+// What is registered first is called last: after the destructors of the program's global objects,
+// which may still free memory, and before those of this library's, which are constructed by now
+// (CMakeLists.txt).
+[[gnu::constructor(201)]] static void register_summary() {
+    on_exit(
+        [](int code, void*) {
+            if (is_used && printed_at_exit() && print_summary) print_summary(code, nullptr);
+        },
+        nullptr);
 }
 
 void report_problem(const std::string& problem) {
@@ -102,7 +106,7 @@ void reset_counts() {
 }
 
 const Counts& counts() {
-    static Counts result;
+    static Counts& result = *new Counts;  // never destroyed: it is printed at exit
     result = totals;
     for (const Site& site : all_sites()) {
         uint64_t none = 0;

@@ -21,7 +21,7 @@ void report_and_print(const std::string& problem);  // also prints it, unless it
 // environment).
 bool printed_at_exit();
 extern void (*print_summary)(int exit_code, void*);  // prints them; summary.cpp sets it
-void print_at_exit();  // from now on, if they are printed then
+void print_at_exit();  // only if this is called
 
 std::vector<std::string> problems_uncounted();  // without "and 19 more like it"
 
