@@ -24,9 +24,9 @@ namespace {
 constexpr unsigned kMaxProblems = 20;
 
 std::vector<std::string> problems;  // without the hazards
-std::map<std::string, int> repeated;  // how often, of those that were reported again
+std::map<std::string, int> repeated;  // problem -> how often it was reported after the first time
 std::vector<std::string> notes;
-int silences;  // how many exist
+int silences;  // Silence objects that exist
 bool is_used;  // the program has called something of CUDA's
 
 }  // namespace
@@ -109,7 +109,7 @@ const Counts& counts() {
     static Counts& result = *new Counts;  // never destroyed: it is printed at exit
     result = totals;
     for (const Site& site : all_sites()) {
-        uint64_t none = 0;
+        uint64_t unused = 0;
         const auto add = [&](uint64_t& bytes, uint64_t& requests, uint64_t& cost, uint64_t& ideal) {
             bytes += site.bytes;
             requests += site.requests;
@@ -118,9 +118,9 @@ const Counts& counts() {
         };
         Counts& r = result;
         if (site.global && site.store)
-            add(r.global_store_bytes, r.global_store_requests, r.global_store_sectors, none);
+            add(r.global_store_bytes, r.global_store_requests, r.global_store_sectors, unused);
         else if (site.global)
-            add(r.global_load_bytes, r.global_load_requests, r.global_load_sectors, none);
+            add(r.global_load_bytes, r.global_load_requests, r.global_load_sectors, unused);
         else if (site.store)
             add(r.shared_store_bytes, r.shared_store_requests, r.shared_store_wavefronts,
                 r.shared_store_ideal);
@@ -143,10 +143,10 @@ const Counts& counts() {
 std::vector<Line> lines() {
     find_lines_of_sites();
     std::vector<Line> found;
-    std::map<std::tuple<std::string, int, bool, bool>, size_t> numbers;
+    std::map<std::tuple<std::string, int, bool, bool>, size_t> index_of;
     for (const Site& site : all_sites()) {
         if (site.requests == 0) continue;
-        const auto [place, is_new] = numbers.emplace(
+        const auto [place, is_new] = index_of.emplace(
             std::tuple(site.where, site.width, site.global, site.store), found.size());
         if (is_new) found.push_back({site.where, site.global, site.store, site.width, 0, 0, 0});
         Line& line = found[place->second];
