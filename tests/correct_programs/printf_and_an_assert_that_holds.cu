@@ -1,4 +1,4 @@
-// Kernels print a line for each block and assert what they rely on; the host asserts the rest.
+// A kernel asserts what it assumes and prints a line per block; the host asserts that it succeeded.
 #include <cassert>
 #include <cstdio>
 __global__ void collatz(const unsigned* start, unsigned* steps, int n) {
@@ -14,8 +14,8 @@ __global__ void collatz(const unsigned* start, unsigned* steps, int n) {
         }
         steps[i] = count;
     }
-    const int most = __syncthreads_count(i < n);
-    if (threadIdx.x == 0) printf("block %d of %u has %d numbers\n", blockIdx.x, gridDim.x, most);
+    const int numbers = __syncthreads_count(i < n);
+    if (threadIdx.x == 0) printf("block %u of %u has %d numbers\n", blockIdx.x, gridDim.x, numbers);
 }
 int main() {
     const int n = 100;
@@ -25,8 +25,8 @@ int main() {
     cudaMalloc((void**)&steps, sizeof h);
     cudaMemcpy(start, h, sizeof h, cudaMemcpyHostToDevice);
     collatz<<<4, 32>>>(start, steps, n);
-    assert(cudaGetLastError() == cudaSuccess);
-    assert(cudaDeviceSynchronize() == cudaSuccess);
+    const cudaError_t launched = cudaGetLastError(), finished = cudaDeviceSynchronize();
+    assert(launched == cudaSuccess && finished == cudaSuccess);
     cudaMemcpy(h, steps, sizeof h, cudaMemcpyDeviceToHost);
     cudaFree(start);
     cudaFree(steps);
