@@ -1,10 +1,15 @@
-"""The claims of docs/articles: a row has a verdict, commands that run, and figures in `code` that are found: `text`
-in what the row's commands print; `x.csv: a, n 8, column = 1.5`                  in docs/results/h200/x.csv: of the
-one row with a cell a, and 8 in column n; `x.csv: a, column / y.csv: b, column = 2.1`    the ratio of two such;
-`x.txt: text`                                  in docs/results/x.txt. A command is a ./run or ./test, which build what
-they run, a grep in docs/, or a Python tool of which claims.md says what it takes. One that takes a GPU is not run:
-its row has a figure of a CSV. Nor is a ./test without -V, which takes long: it names a test that there is. The lists
-of all claims, of verdicts and of what is corrected, and the anchors, are what ./run plot writes.
+"""Each row of docs/articles has a verdict, commands, and figures in backquotes. A figure has one of these forms:
+
+  text                                     is in the output of one of the row's commands
+  x.csv: a, n 8, column = 1.5              in docs/results/h200/x.csv, the only row with a cell a, and 8 in column n,
+                                           has 1.5 in `column`
+  x.csv: a, column / y.csv: b, column = 2  the ratio of two such cells
+  x.txt: text                              is in docs/results/x.txt
+
+A command is a ./run or ./test, which build what they run, a grep in docs/, or a Python tool of which claims.md says
+what it takes. Commands that need a GPU are not run; their rows must have a figure from a CSV. ./test without -V is not
+run either, because it takes long; the test must exist. The lists of all claims, of verdicts and of what is corrected,
+and the anchors, are what ./run plot writes.
 
 The index, docs/articles/README.md: each of its rows has its claims' verdicts, all claims have a row, and each
 command, which follows a $, is of the same kinds, and is one of the claims' or runs.
@@ -37,13 +42,13 @@ def cell(name, words):
     """The text of the cell in docs/results/h200/NAME that 'a, b, column' names."""
     keys, _, column = words.rpartition(", ")
 
-    def left(row):  # the keys that are no cell of the row
+    def unmatched(row):  # the keys that are no cell of the row
         rest = f" {keys}," * bool(keys)
         for text in sorted((*map(" ".join, row.items()), *row.values()), key=len, reverse=True):
             rest = rest.replace(f" {text},", "", 1)
         return rest
 
-    rows = [row for row in csv.DictReader((RESULTS / "h200" / name).read_text().splitlines()) if not left(row)]
+    rows = [row for row in csv.DictReader((RESULTS / "h200" / name).read_text().splitlines()) if not unmatched(row)]
     assert len(rows) == 1, f"{name} has {len(rows)} rows with {keys}"
     return rows[0][column]
 
@@ -72,9 +77,9 @@ def check_evidence(command):
     if test:
         output_of(f"{command} -N")
     assert not (file or tool) or (ROOT / (file or tool)).is_file(), f"`{command}`: there is no {file or tool}"
-    said = (claims.FOLDER / "claims.md").read_text()
+    page_text = (claims.FOLDER / "claims.md").read_text()
     if tool:
-        assert re.search(rf"(?m)^\| `{re.escape(tool)}` \| \S", said), f"claims.md does not say what {tool} takes"
+        assert re.search(rf"(?m)^\| `{re.escape(tool)}` \| \S", page_text), f"claims.md does not say what {tool} takes"
 
 
 def is_run(command):
@@ -97,48 +102,52 @@ def test_row(row):
     printed = [" ".join(figure.split()) for figure in figures if figure not in (*kept, *of_csv)]
     for figure in of_csv:
         check_csv(figure)
-    for at, (name, _, words) in enumerate(figure.partition(": ") for figure in kept):
-        kept[at] = " ".join(words.split())
-        assert kept[at] in " ".join((RESULTS / name).read_text().split()), f"{name} lacks '{words}'"
+    quoted = []
+    for name, _, words in (figure.partition(": ") for figure in kept):
+        quoted.append(" ".join(words.split()))
+        assert quoted[-1] in " ".join((RESULTS / name).read_text().split()), f"{name} lacks '{words}'"
     if row.verdict in claims.NOT_RUN:
         return
     assert commands, "has no command"
     assert not row.verdict.endswith("on an H200") or of_csv, "has no figure of an H200's results"
     on_gpu = [each for each in commands if re.match(r"\./run|python3", each) and not is_run(each)]
     assert of_csv or not on_gpu, f"has no figure of a CSV, for {on_gpu}"
-    said = {}
+    outputs = {}
     for command in commands:
         check_evidence(command)
         if is_run(command):
-            said[command] = output_of(command)
+            outputs[command] = output_of(command)
     for figure in printed:
-        assert any(figure in text for text in said.values()), f"not printed by {commands}: {figure}"
-    for command, text in said.items():
-        assert any(figure in text for figure in (*printed, *kept)), f"`{command}` prints no figure of the row"
+        assert any(figure in text for text in outputs.values()), f"not printed by {commands}: {figure}"
+    for command, text in outputs.items():
+        assert any(figure in text for figure in (*printed, *quoted)), f"`{command}` prints no figure of the row"
 
 
 def test_every_claim_has_a_number_of_its_own():
-    claims = [row.claim for row in ROWS]
-    assert len(claims) == len(set(claims)), "two rows have the same number"
+    numbers = [row.claim for row in ROWS]
+    assert len(numbers) == len(set(numbers)), "two rows have the same number"
 
 
 def test_index_has_the_verdicts():
-    names = {name: verdict for verdict, *names in INDEX if verdict in claims.VERDICTS for name in names}
-    led = []
+    verdict_of = {name: verdict for verdict, *translations in INDEX if verdict in claims.VERDICTS
+                  for name in translations}
+    linked = []
     for cells in INDEX:
-        these = [row for numbers, _, page in claims.CLAIM_LINK.findall(cells[2]) for row in claims_named(numbers, page)]
-        said = re.match(r"\*\*(.+?)\*\*", cells[2])
-        said = {names.get(name) for name in re.split("[・、]", said[1])} if said else set()
-        assert said == {row.verdict for row in these}, f"{cells[0]}: their rows have {[row.verdict for row in these]}"
-        led += these
-    assert not [row.claim for row in CLAIMS if row not in led], "no row leads to these"
+        rows = [row for numbers, _, page in claims.CLAIM_LINK.findall(cells[2]) for row in claims_named(numbers, page)]
+        bold = re.match(r"\*\*(.+?)\*\*", cells[2])
+        verdicts = {verdict_of.get(name) for name in re.split("[・、]", bold[1])} if bold else set()
+        assert verdicts == {row.verdict for row in rows}, f"{cells[0]}: their rows have {[row.verdict for row in rows]}"
+        linked += rows
+    assert not [row.claim for row in CLAIMS if row not in linked], "no row leads to these"
 
 
 def claims_named(numbers, page):
     """The rows that `1-3, 2b` names."""
     for first, last, letter in re.findall(r"(\d+)(?:-(\d+)|([a-z]))?", numbers):
         for n in range(int(first), int(last or first) + 1):
-            yield next(row for row in CLAIMS if (row.page.name, row.claim) == (page, f"{n}{letter}"))
+            row = next((row for row in CLAIMS if (row.page.name, row.claim) == (page, f"{n}{letter}")), None)
+            assert row, f"{page} has no claim {n}{letter}"
+            yield row
 
 
 OF_INDEX = sorted({command for cells in INDEX for command in re.findall(r"\$ `([^`]+)`", cells[1])})
@@ -155,5 +164,6 @@ def test_index_command(command):
     r"\[\d\d · ([^\]]+?)(?: \d)?\]\(([^)#]+\.(?:ja|zh)\.md)#([^)]+)\)", (claims.FOLDER / "README.md").read_text()))))
 def test_label_is_the_heading_that_it_leads_to(label, page, anchor):
     """The label is in the page's language, without the number of an exercise."""
-    heading = re.search(rf'<a id="{anchor}"></a>\n\n#+ (.*)', (claims.FOLDER / page).read_text())[1]
-    assert label == heading
+    heading = re.search(rf'<a id="{anchor}"></a>\n\n#+ (.*)', (claims.FOLDER / page).read_text())
+    assert heading, f"{page} has no anchor {anchor}"
+    assert label == heading[1]
