@@ -37,8 +37,8 @@ __global__ void __launch_bounds__(kThreads, 2)
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     // The warp tile is 32 x 64; a lane owns four 4 x 4 sub-tiles, 16 rows and 32 columns apart.
-    // Lanes that differ only in bit 0 read the same words of As, only in bit 1 the same of Bs: a
-    // 16-byte read then takes 2 wavefronts, not 4.
+    // Two lanes read the same words of As if they differ only in bit 0, of Bs if only in bit 1: a
+    // 16-byte read then serves half a warp per wavefront, not a quarter, and takes 2, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
