@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     constexpr int kCopied = kWide ? 4 : 1;
     const int a_row = threadIdx.x / 4, a_k = threadIdx.x % 4;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * kCopied;
-    const float* a_from[2];  // rows below A's last are that row again, and are not stored
+    const float* a_from[2];  // below A's last row it is copied again, for sums that are not stored
     for (int i = 0; i < 2; ++i)
         a_from[i] = A + size_t(min(tile_row + a_row + i * 64, M - 1)) * K + k_begin + a_k;
     const float* b_from = B + size_t(k_begin + b_k) * N + tile_col + b_col;
