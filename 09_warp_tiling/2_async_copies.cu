@@ -4,7 +4,10 @@
 //    multiply  0   1   2   3   4   5   6   7   | 0   1   2   3   4  ...  outer product As[s] Bs[s]
 //    a, b      1   2   3   4   5   6   7   0'  | 1'  2'  3'  4'  5' ...  shared memory -> registers
 //    copy      T1                              | T2                      global -> shared memory
-//    barrier                               |   |                         T1 is stored, T0 was read
+//    barrier                               |   |                         T1 arrived, T0 was read
+//
+//    Time runs to the right, one k-tile from | to |. T0 is the current k-tile, T1 the next one.
+//    0' is k-block 0 of the next k-tile.
 //
 // Changed:  ptx::cp_async for load4 and stores; a thread's elements; kPad; only N % 4 matters.
 #include "common/ptx/ptx.cuh"
@@ -111,7 +114,7 @@ void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C
     kernel<<<blocks, kThreads>>>(M, N, K, A, B, C);
 }
 
-// A, filled up to whole tiles, is loaded once per column of tiles, B once per row of tiles.
+// A, padded to whole tiles along M, is loaded once per column of tiles, B once per row of tiles.
 double loaded_elements(double M, double N, double K) {
     return K * std::ceil(M / kTileM) * (kTileM * std::ceil(N / kTileN) + N);
 }

@@ -109,7 +109,7 @@ void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C
     kernel<<<blocks, kThreads>>>(M, N, K, A, B, C);
 }
 
-// A, filled up to whole tiles, is loaded once per column of tiles, B once per row of tiles.
+// A, padded to whole tiles along M, is loaded once per column of tiles, B once per row of tiles.
 double loaded_elements(double M, double N, double K) {
     return K * std::ceil(M / kTileM) * (kTileM * std::ceil(N / kTileN) + N);
 }

@@ -1,5 +1,6 @@
 // Split-K for the last wave: whole tiles of C are assigned as long as there is one for each SM. The
-// rest of them are split along K into slices, whose products are added up in C.
+// rest of them are split along K into slices, whose products atomics add up in C, in any order: its
+// last bits may differ from run to run.
 //
 //    8192: 2048 tiles, 132 SMs
 //    |   0 ..  131 | 132 ..  263 | ... | 1848 .. 1979 |    15 waves of whole tiles
@@ -16,7 +17,7 @@ constexpr int kTileM = 8 * kThreadM;  // rows of C per block
 constexpr int kTileN = 32 * kThreadN;  // columns of C per block
 constexpr int kThreads = 8 * 32;
 constexpr int kTileK = 8;  // extent of the tiles along k
-constexpr int kSliceOverhead = 16;  // time of a slice besides its own k-tiles, in k-tiles
+constexpr int kSliceOverhead = 16;  // cost of a slice (prologue, additions to C), in k-tiles
 constexpr int kPad = 8;  // a warp's copies of 8 rows by 4 k go to 32 different banks
 constexpr int kPitchA = kTileM + kPad;  // from one k of A's tile to the next
 
@@ -125,8 +126,8 @@ __global__ void __launch_bounds__(kThreads, 1)
     else for_each_element([](float& c, float sum) { atomicAdd(&c, sum); });
 }
 
-// How C's tiles are assigned to blocks: whole ones as long as there is one for each SM, and then,
-// where that is faster, the rest in slices along K.
+// How C's tiles are assigned to blocks, of which an SM has registers for one: whole tiles as long
+// as there is one for each SM, and then, where that is faster, the rest in slices along K.
 struct Work {
     int whole, rest, slices;  // whole tiles, tiles that are split, slices of each
 };
@@ -163,14 +164,15 @@ double loaded_elements(double M, double N, double K) {
     return K * std::ceil(M / kTileM) * (kTileM * std::ceil(N / kTileN) + N);
 }
 
-// From shared memory each thread reads its kThreadM + kThreadN operands at every k.
+// From shared memory each thread reads its kThreadM + kThreadN operands at every k, and once more
+// per block, because fragments are read ahead.
 double shared_loaded_bytes(double M, double N, double K) {
     const auto [whole, rest, slices] = work(M, N, K);
     const double padded_k = (whole + rest) * std::ceil(K / kTileK) * kTileK + whole + rest * slices;
-    return kThreads * padded_k * (kThreadM + kThreadN) * sizeof(float);  // + 1 in every block
+    return kThreads * padded_k * (kThreadM + kThreadN) * sizeof(float);
 }
 
-// Whole tiles: rows of tiles, and the first tiles of one more. Atomic additions are not stores.
+// The whole tiles fill rows of tiles and the left part of one more. atomicAdd is not a store here.
 double stored_elements(double M, double N, double K) {
     const int whole = work(M, N, K).whole, tiles_n = ceil_div(N, kTileN);
     const double rows = std::min(M, whole / tiles_n * double(kTileM));

@@ -249,7 +249,7 @@ double shared_loaded_bytes(double M, double N, double K) {
     return 32 * config->warps * padded_k * (kThreadM + kThreadN) * sizeof(float);
 }
 
-// Whole tiles: rows of tiles, and the first tiles of one more. Atomic additions are not stores.
+// The whole tiles fill rows of tiles and the left part of one more. atomicAdd is not a store here.
 double stored_elements(double M, double N, double K) {
     const HeuristicResult best = heuristic(M, N, K);
     const int tiles_n = ceil_div(N, best.config->n);
