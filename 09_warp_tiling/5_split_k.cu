@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     struct Tiles {
         float As[kTileK][kPitchA], Bs[kTileK][kTileN];
     };
-    __shared__ alignas(32) Tiles tiles[2];
+    __shared__ alignas(32) Tiles tiles[2];  // copies of 128 bytes fill 4 sectors, not parts of 5
     const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int tile = first + blockIdx.x / slices, slice = blockIdx.x % slices;
     const int tile_row = tile / tiles_n * kTileM;
