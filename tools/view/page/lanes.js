@@ -6,9 +6,12 @@ function box(context, x, y, size, height, lanes, chosen) {
   context.fillStyle = LANE_COLOURS[lanes[0]];
   context.fillRect(x, y, size, height);
   if (!lanes.includes(chosen)) return;
-  context.strokeStyle = COLOURS.ink;
-  context.lineWidth = 2;
-  context.strokeRect(x, y, size, height);
+  // In two tones, of which one differs from any lane's colour.
+  for (const [tone, inset] of [[COLOURS.ink, 0], [COLOURS.paper, 2]]) {
+    context.strokeStyle = tone;
+    context.lineWidth = 2 - inset / 2;
+    context.strokeRect(x + inset, y + inset, size - 2 * inset, height - 2 * inset);
+  }
 }
 
 addMethods(View, {

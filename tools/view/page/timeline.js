@@ -76,23 +76,25 @@ addMethods(View, {
   },
 });
 
-// Marks differ in shape, so that they can be told apart in grey, too: global tall, shared low; loads filled, stores
-// hollow.
+// Marks differ in shape, so that they can be told apart in grey, too: global tall, shared low, bulk copies triangles;
+// loads filled, stores hollow.
 function drawMark(context, kind, x, y, wide, high) {
   const half = Math.floor(high / 2), global = kind.startsWith("global");
   context.fillStyle = context.strokeStyle = global || kind === "copy" || /^(bulk|shared)/.test(kind) ? COLOURS.full : COLOURS.ink;
   context.lineWidth = 1;
   const top = global ? y : y + half, tall = global ? high : high - half;
-  if (kind.endsWith("load")) context.fillRect(x, top, wide, tall);
+  if (kind === "copy" || kind.startsWith("bulk")) {
+    context.beginPath();
+    context.moveTo(x + .5, y);
+    context.lineTo(x + wide, y + high);
+    context.lineTo(x + .5, y + high);
+    context.closePath();
+    if (kind.endsWith("store")) context.stroke();
+    else context.fill();
+  } else if (kind.endsWith("load")) context.fillRect(x, top, wide, tall);
   else if (kind.endsWith("store")) context.strokeRect(x + .5, top + .5, wide - 1, tall - 1);
   else if (kind === "barrier") context.fillRect(x + wide / 2 - 1, y - 2, 3, high + 4);
-  else if (kind === "copy" || kind.startsWith("bulk")) {
-    context.beginPath();
-    context.moveTo(x, y);
-    context.lineTo(x + wide, y + high);
-    context.lineTo(x, y + high);
-    context.fill();
-  } else if (kind === "tensor" || kind === "wgmma") {
+  else if (kind === "tensor" || kind === "wgmma") {
     context.beginPath();
     context.arc(x + wide / 2, y + high / 2, wide / 2, 0, 7);
     context.fill();
