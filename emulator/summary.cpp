@@ -105,7 +105,7 @@ void print_progress() {
     all().next_notice = seconds + kNextNotice;
     uint64_t launches = 1;
     for (const Kernel& k : all().kernels) launches += k.launches;
-    const uint64_t blocks = uint64_t(run.grid.x) * run.grid.y * run.grid.z;
+    const uint64_t blocks = count(run.grid);
     std::fprintf(
         stderr,
         "emulator: %.0f seconds: launch %llu, %s, block %llu of %llu. A smaller size takes less, and "

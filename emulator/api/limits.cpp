@@ -8,6 +8,7 @@
 #include <string>
 
 #include "emulator/api/errors.h"
+#include "emulator/engine/names.h"
 #include "emulator/engine/run.h"
 #include "emulator/engine/stacks.h"
 #include "emulator/engine/written.h"
@@ -122,13 +123,13 @@ bool launch_fits(const Launch& launch) {
         return std::to_string(d.x) + " x " + std::to_string(d.y) + " x " + std::to_string(d.z);
     };
     const dim3 grid = launch.grid, block = launch.block;
-    const uint64_t threads = uint64_t(block.x) * block.y * block.z;
+    const uint64_t threads = count(block);
     if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > 0x7fffffff || grid.y > 65535 ||
         grid.z > 65535)
         return refuse("asks for " + size(grid) +
                           " blocks; a grid has 1 x 1 x 1 up to 2147483647 x 65535 x 65535",
                       cudaErrorInvalidConfiguration);
-    const uint64_t blocks = uint64_t(grid.x) * grid.y * grid.z;
+    const uint64_t blocks = count(grid);
     if (threads == 0 || threads > kMaxBlockThreads || block.z > 64) {
         // Nobody means a block of less than a warp, or no block at all.
         const bool exchanged =

@@ -48,7 +48,7 @@ std::vector<uint64_t> requests() {
 
 Finished present_launch() {
     Finished now;
-    now.blocks = uint64_t(run.grid.x) * run.grid.y * run.grid.z;
+    now.blocks = count(run.grid);
     for (const Counter& c : counters_of_launch)
         if (c.in_device_memory) now.counters.push_back(c);
     const std::vector<uint64_t> after = requests();

@@ -113,7 +113,7 @@ void run_blocks() {
     if (order == Order::reverse) std::reverse(sequence.begin(), sequence.end());
     const dim3 clusters(run.grid.x / run.cluster.x, run.grid.y / run.cluster.y,
                         run.grid.z / run.cluster.z);
-    const uint64_t blocks = uint64_t(clusters.x) * clusters.y * clusters.z;
+    const uint64_t blocks = count(clusters);
     std::vector<unsigned> shuffled;
     if (order == Order::random) {
         shuffled.resize(blocks);

@@ -93,6 +93,12 @@ std::string index_name(uint3 index, dim3 extent) {
                           : x;
 }
 
+uint64_t count(dim3 extent) { return uint64_t(extent.x) * extent.y * extent.z; }
+
+uint64_t flatten(uint3 index, dim3 extent) {
+    return (uint64_t(index.z) * extent.y + index.y) * extent.x + index.x;
+}
+
 uint3 unflatten(uint64_t number, dim3 extent) {
     return {unsigned(number % extent.x), unsigned(number / extent.x % extent.y),
             unsigned(number / extent.x / extent.y)};

@@ -24,7 +24,9 @@ std::vector<unsigned> threads_that(const Condition& condition) {
 }
 std::string kernel_name();  // "matmul<true>"
 std::string index_name(uint3 index, dim3 extent);  // "5", "(5,1)" or "(5,1,0)", as the shape needs
-uint3 unflatten(uint64_t number, dim3 extent);  // from a linear number, x fastest
+uint64_t count(dim3 extent);  // of the blocks of a grid, or of the threads of a block
+uint64_t flatten(uint3 index, dim3 extent);  // to a linear number, x fastest
+uint3 unflatten(uint64_t number, dim3 extent);  // from that
 bool same_site(const Call& a, const Call& b);
 std::string site_name(const Call& site);  // "03_shared_blocking/matmul.cu:45"
 

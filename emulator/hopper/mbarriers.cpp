@@ -23,10 +23,7 @@ constexpr int kMax = (1 << 20) - 1;  // arrivals; bytes
 
 Mbarriers barriers;
 std::map<uint64_t, Mbarriers> paused;  // of the blocks that wait for the grid
-uint64_t number_of_block() {
-    const uint3& at = run.first_block;
-    return at.x + uint64_t(run.grid.x) * (at.y + uint64_t(run.grid.y) * at.z);
-}
+uint64_t number_of_block() { return flatten(run.first_block, run.grid); }
 
 // Where a thread waits and for which phase, until it has gone on.
 struct Wait {

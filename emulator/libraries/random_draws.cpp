@@ -38,9 +38,7 @@ constexpr size_t kMaxDraws = 1 << 17;  // that are remembered: later ones are no
 auto& draws = *new std::unordered_map<Philox, LastDraw, Hash, Equal>;
 
 uint64_t thread_index_in_grid() {
-    const uint3 block = indices.block;
-    const dim3 grid = builtins.grid_dim;
-    return ((uint64_t(block.z) * grid.y + block.y) * grid.x + block.x) * run.block_threads +
+    return flatten(indices.block, run.grid) * run.block_threads +
            current_thread % run.block_threads;
 }
 
