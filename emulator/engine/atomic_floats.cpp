@@ -3,7 +3,6 @@
 #include "emulator/engine/atomic_floats.h"
 
 #include <cstdio>
-#include <cstring>
 #include <map>
 #include <string>
 
@@ -38,12 +37,6 @@ std::string text(float value) {
     return number;
 }
 
-float float_of(uint32_t bits) {
-    float value;
-    std::memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 }  // namespace
 
 void note_lost_count(float sum, float value, const void* pc) {
@@ -60,7 +53,7 @@ void note_float_bits(bool max, bool is_signed, uint32_t old, uint32_t value, con
     const bool negative = value >> 31;
     (negative ? here.negative : here.positive) = true;
     if (!is_signed || !negative || !(old >> 31) || here.reversed) return;
-    const float a = float_of(old), b = float_of(value);
+    const float a = __builtin_bit_cast(float, old), b = __builtin_bit_cast(float, value);
     if (!(a < b) && !(b < a)) return;
     here.reversed = true;
     here.kept = max ? (a < b ? a : b) : (a < b ? b : a);
