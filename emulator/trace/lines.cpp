@@ -96,11 +96,15 @@ std::string source_before(const std::string& report, size_t end) {
     return found;
 }
 
+// The source file of a place that a report names; one that is not open if it is not known.
+std::ifstream open_source(const std::string& place) {
+    const auto source = sources().find(without_line(place));
+    return source == sources().end() ? std::ifstream() : std::ifstream(source->second);
+}
+
 // The source line at a place that a report names, with spaces for tabs; "" if it is not known.
 std::string whole_line(const std::string& place) {
-    const auto source = sources().find(without_line(place));
-    if (source == sources().end()) return "";
-    std::ifstream file(source->second);
+    std::ifstream file = open_source(place);
     std::string line;
     for (int i = std::atoi(place.c_str() + place.rfind(':') + 1); i > 0; --i)
         if (!std::getline(file, line)) return "";
@@ -127,9 +131,7 @@ std::string source_line(const std::string& place) {
 }
 
 std::string source_text(const std::string& place) {
-    const auto source = sources().find(without_line(place));
-    if (source == sources().end()) return "";
-    std::ifstream file(source->second);
+    std::ifstream file = open_source(place);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
