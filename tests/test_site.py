@@ -252,8 +252,8 @@ def test_pages_on_a_phone(book, chromium):  # noqa: F811
     # A unit of a picture is a pixel, so that its letters, which have 11 units (test_text_fits), can be read.
     pictures = ask(chromium, """[...document.images].filter(each => each.checkVisibility())
         .map(each => [each.src, each.getBoundingClientRect().width])""")
-    assert ask(chromium, """[...document.querySelectorAll("label svg, button svg, svg.furo-related-icon")].filter(each =>
-        !getComputedStyle(each).maskImage.includes("svg")).map(each => each.outerHTML)""") == []
+    assert ask(chromium, """[...document.querySelectorAll("label svg, button svg, svg.furo-related-icon")]
+        .filter(each => !getComputedStyle(each).maskImage.includes("svg")).map(each => each.outerHTML)""") == []
     small = {src for src, width in pictures if width + .1 < float(re.search(
         r'viewBox="0 0 (\S+)', pathlib.Path(urllib.parse.urlsplit(src).path).read_text())[1])}
     assert small == set() and len(pictures) > 70

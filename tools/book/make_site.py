@@ -40,24 +40,7 @@ UNUSED = (
     "jquery.js", "underscore.js", "_sphinx_javascript_frameworks_compat.js", "pygments.css", "furo-extensions.css"
 )
 SPHINX = {"en": "en", "ja": "ja", "zh": "zh_CN"}  # Sphinx's names of the languages
-# Phrases of the site, each in Japanese and Chinese.
-WORDS = {
-    "The road": ("本編", "主线"),
-    "Optional chapters": ("寄り道", "支线"),
-    "Beside the road": ("資料", "资料"),
-    "notes": ("ノート", "笔记"),
-    "exercises": ("練習問題", "练习"),
-    "This page is in English only.": ("このページは英語版のみです。", "本页只有英文版。"),
-    "open it alone": ("単独で開く", "单独打开"),
-    "step by step": ("1 ステップずつ", "逐步演示"),
-    "Language": ("言語", "语言"),
-    "Show": ("表示する", "显示"),
-    "explanation {}": ("説明 {}", "说明 {}"),
-    "The whole change: {} lines, from {}": ("変更の全体: {} 行 ({} から)", "完整改动：{} 行（相对于 {}）"),
-    "line {}": ("{} 行目", "第 {} 行"),
-    "quoted in the text": ("本文の引用", "正文引用"),
-} | live.WORDS
-# Those of Furo's pages, and of Sphinx's search.
+# Phrases of Furo's pages and of Sphinx's search, each in Japanese and Chinese.
 OF_FURO = {
     "On this page": ("このページの内容", "本页内容"),
     "Next": ("次", "下一页"),
@@ -74,6 +57,23 @@ OF_SEARCH = {
     "Search finished, found ${resultCount} page(s) matching the search query.": (
         "${resultCount} ページが見つかりました。", "找到 ${resultCount} 个页面。"),
 }
+# All phrases of the site.
+WORDS = {
+    "The road": ("本編", "主线"),
+    "Optional chapters": ("寄り道", "支线"),
+    "Beside the road": ("資料", "资料"),
+    "notes": ("ノート", "笔记"),
+    "exercises": ("練習問題", "练习"),
+    "This page is in English only.": ("このページは英語版のみです。", "本页只有英文版。"),
+    "open it alone": ("単独で開く", "单独打开"),
+    "step by step": ("1 ステップずつ", "逐步演示"),
+    "Language": ("言語", "语言"),
+    "Show": ("表示する", "显示"),
+    "explanation {}": ("説明 {}", "说明 {}"),
+    "The whole change: {} lines, from {}": ("変更の全体: {} 行 ({} から)", "完整改动：{} 行（相对于 {}）"),
+    "line {}": ("{} 行目", "第 {} 行"),
+    "quoted in the text": ("本文の引用", "正文引用"),
+} | live.WORDS | OF_FURO | OF_SEARCH
 # Words of the glossary that mean something else in most sentences, and are therefore not explained.
 ORDINARY = set(
     "box device guard half harness host issue launch multiply peak request share stage step unit "
@@ -186,8 +186,7 @@ class Book:
         self.pages = pages.of_site(language)
 
     def say(self, english):
-        words = WORDS | OF_FURO | OF_SEARCH
-        return dict(zip(("ja", "zh"), words.get(english, ()))).get(self.language, english)
+        return dict(zip(("ja", "zh"), WORDS.get(english, ()))).get(self.language, english)
 
     def say_in(self, page, english):
         """A phrase within the text of a page, in the text's language."""

@@ -1,5 +1,5 @@
-// Explains words of the glossary at the pointer, at a touch and by the keyboard (tip.js). terms.js has the explanations.
-// Without scripts the words lead to them.
+// Explains words of the glossary at the pointer, at a touch and by the keyboard (tip.js). TERMS, at the top of site.js, has
+// the explanations. Without scripts the words lead to them.
 for (const word of document.querySelectorAll("article .term")) {
   const ids = word.dataset.terms?.split(" ") ?? [word.hash.slice(1)]
   explain(word, ids.map(id => TERMS[id]).join("\n"))
